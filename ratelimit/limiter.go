@@ -328,7 +328,7 @@ func (l *Limiter) do(ctx context.Context, u *update) error {
 
 // tune returns the tuning in force for a snapshot. The caller must pass it to adopt after the update.
 func (l *Limiter) tune(at Instant, s *Snapshot) *core.EffectiveTuning {
-	return s.InForce(at, *l.own.Load(), l.tuned.Load())
+	return s.EffectiveTuning(at, *l.own.Load(), l.tuned.Load())
 }
 
 func (l *Limiter) adopt(t *core.EffectiveTuning) {

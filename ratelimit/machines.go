@@ -172,13 +172,14 @@ func (l *Limiter) release(p core.PermitID) {
 	l.ceiling.mu.Unlock()
 }
 
-// renew extends the kept leases in one update, except those older than core.LeaseMax, which a caller has forgotten.
+// renew extends the kept leases in one update, except those older than core.MaxLease, whose callers have probably
+// forgotten them.
 func (l *Limiter) renew() {
 	g := &l.ceiling
 	g.mu.Lock()
 	kept := make(map[core.PermitID]bool, len(g.kept))
 	for p, since := range g.kept {
-		if time.Since(since) >= core.LeaseMax {
+		if time.Since(since) >= core.MaxLease {
 			delete(g.kept, p)
 			continue
 		}

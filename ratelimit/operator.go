@@ -20,7 +20,7 @@ func (o Operator) Status(ctx context.Context, t Tuning, accounts ...Account) (St
 	if err != nil {
 		return Status{}, err
 	}
-	return s.Status(at, s.InForce(at, t, nil).Tuning, "", accounts...), nil
+	return s.Status(at, s.EffectiveTuning(at, t, nil).Tuning, "", accounts...), nil
 }
 
 func (o Operator) order(ctx context.Context, change func(Instant, *Snapshot) error) error {

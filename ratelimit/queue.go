@@ -134,7 +134,7 @@ func (l *Limiter) reap(ctx context.Context, every, patience time.Duration) bool 
 		return false
 	}
 	err = l.store.Update(ctx, func(at Instant, s *Snapshot) error {
-		s.Bury(at, dead)
+		s.RemoveDead(at, dead)
 		return nil
 	})
 	return err == nil

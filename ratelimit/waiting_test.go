@@ -245,7 +245,7 @@ func TestAForgottenPermitGivesItsPlaceBack(t *testing.T) {
 		must(t, err)
 		start := time.Now()
 		p, err := l.Acquire(t.Context())
-		if err != nil || time.Since(start) > core.LeaseMax+core.MaxRetryWait {
+		if err != nil || time.Since(start) > core.MaxLease+core.MaxRetryWait {
 			t.Fatalf("%v after %s", err, time.Since(start))
 		}
 		forgotten.Report(Event{Outcome: OK, Status: 200}) // frees nobody else's place

@@ -13,14 +13,14 @@ import (
 // limits differ, those of the last process to ask for a permit apply.
 type Account struct {
 	Name     string
-	Priority int           // smaller first
+	Priority int           // accounts with smaller numbers are used first
 	Keys     []Fingerprint // at least one
-	Slots    int           // requests running at once with all its keys; 0: no limit
-	KeySlots int           // requests running at once with each key; 0: no limit
+	Slots    int           // most requests under way at once with all of its keys; 0: no limit
+	KeySlots int           // most requests under way at once with each key; 0: no limit
 	Rate     float64       // requests a second; 0: the tuning's RateBase
 	Quota    Budget
 	Disabled bool
-	Schedule []Period // the first period with the present time sets Slots
+	Schedule []Period // the first period that contains the present time replaces Slots
 }
 
 // Period is a part of the day with its own limit, in local time. It includes From but not To. If To is before From, it
@@ -53,40 +53,42 @@ const (
 	// maxAccounts bounds the accounts in the state, and maxKeys the keys of each. Configurations have fewer.
 	maxAccounts        = 64
 	maxKeys            = 32
-	forgetAccountAfter = 30 * 24 * time.Hour
-	seenInterval       = time.Minute
-	// unprovenTimeout is how long one request has an unproven key to itself. After that the next may use it, because a
-	// dead upstream must not cost one timeout after the other.
+	forgetAccountAfter = 30 * 24 * time.Hour // accounts and keys that no process has configured for this long are dropped
+	seenUpdateInterval = time.Minute         // the time when an account or key was last seen is updated at most this often
+	// unprovenTimeout is how long one request has an unproven key to itself. Then the next request may use the key, so
+	// that requests to a dead upstream do not time out one after the other.
 	unprovenTimeout = 3 * time.Second
 )
 
+// account is the shared state of an account.
 type account struct {
 	scope
-	id        uint64 // by which processes refer to it
+	id        uint64 // the number by which processes refer to the account
 	name      string
-	limits    accountLimits // those of the process that asked last
-	seen      Stamp         // when a process last configured it
+	limits    accountLimits // as configured in the process that last asked for a permit
+	seen      Stamp         // when a process last had it in its configuration
 	lastGrant Stamp
 	keys      []accountKey
-	overrides []override // by operators; their keys are those of accountFields, and enabledKey
+	overrides []override // limits changed by operators; their keys are those of accountFields, and enabledKey
 }
 
+// accountKey is the shared state of one key of an account.
 type accountKey struct {
-	id          uint64 // by which leases refer to it
+	id          uint64 // the number by which leases refer to the key
 	fingerprint Fingerprint
-	seen        Stamp
+	seen        Stamp // when a process last had it in its configuration
 	lastGrant   Stamp
 
 	standing      Standing
 	standingSince Stamp
 }
 
-// Standing is whether a key may be used.
+// Standing says whether a key may be used.
 type Standing uint8
 
 // The standings. They are stored by number.
 const (
-	Unproven  Standing = iota // one request at a time may use it, until one is answered
+	Unproven  Standing = iota // not yet accepted: only one request at a time may use it
 	Proven                    // accepted
 	Refused                   // refused by the upstream
 	Suspended                 // the upstream suspended its account
@@ -100,6 +102,7 @@ func (s Standing) String() string { return enumName(s, standingNames[:], "Standi
 // Unusable reports whether the key may not be used.
 func (s Standing) Unusable() bool { return s == Refused || s == Suspended }
 
+// accountLimits are the limits of an account that can be configured; 0 means no limit.
 type accountLimits struct {
 	slots, keySlots int
 	rate            float64
@@ -149,7 +152,7 @@ func (l *accounts) register(now Stamp, list []Account, wall time.Time, q *queue)
 	for i := range list {
 		a := l.getOrAdd(now, list[i].Name)
 		ids[i], a.limits = a.id, list[i].limitsAt(wall)
-		if now.sub(a.seen) >= seenInterval {
+		if now.sub(a.seen) >= seenUpdateInterval {
 			a.seen = now
 		}
 		for _, print := range list[i].Keys {
@@ -157,7 +160,7 @@ func (l *accounts) register(now Stamp, list []Account, wall time.Time, q *queue)
 			if k == nil {
 				l.seq++
 				a.keys = append(a.keys, accountKey{id: l.seq, fingerprint: print, seen: now, standingSince: now})
-			} else if now.sub(k.seen) >= seenInterval {
+			} else if now.sub(k.seen) >= seenUpdateInterval {
 				k.seen = now
 			}
 		}
@@ -198,6 +201,7 @@ func (l *accounts) dropOld(now Stamp, q *queue) {
 	}
 }
 
+// usedSince returns how many requests of each account's quota have been used since before.
 func (l *accounts) usedSince(before map[string]int) map[string]int {
 	if len(l.list) == 0 {
 		return nil
@@ -223,6 +227,7 @@ func (a *account) hasKey(key uint64) bool {
 	return slices.ContainsFunc(a.keys, func(k accountKey) bool { return k.id == key })
 }
 
+// retryKeys makes refused and suspended keys unproven, so that requests try them again.
 func (a *account) retryKeys(now Stamp) {
 	for i := range a.keys {
 		if k := &a.keys[i]; k.standing.Unusable() {
@@ -231,6 +236,7 @@ func (a *account) retryKeys(now Stamp) {
 	}
 }
 
+// updateKeys applies an answer's effect to the key of its request or to all keys. It returns the changes.
 func (a *account) updateKeys(now Stamp, k *accountKey, what keyEffect, l *lease) (changes []KeyChange) {
 	set := func(k *accountKey, to Standing) {
 		if k.standing != to {
@@ -241,7 +247,8 @@ func (a *account) updateKeys(now Stamp, k *accountKey, what keyEffect, l *lease)
 	switch what {
 	case leaveKeys:
 	case proveKey:
-		if !k.standing.Unusable() || l.test { // otherwise the request was sent before the refusal
+		if !k.standing.Unusable() ||
+			l.test { // the request of an unusable key was sent before the refusal, unless it is a test
 			set(k, Proven)
 		}
 	case refuseKey:
@@ -254,26 +261,27 @@ func (a *account) updateKeys(now Stamp, k *accountKey, what keyEffect, l *lease)
 	return changes
 }
 
-// merge takes over pauses, bucket use and newer standings of keys from another copy. carried translates its times.
-func (a *account) merge(from *account, carried func(Stamp) Stamp) {
-	a.scope.merge(&from.scope, carried)
+// merge takes over pauses, bucket use and newer standings of keys from another copy. translate converts its times.
+func (a *account) merge(from *account, translate func(Stamp) Stamp) {
+	a.scope.merge(&from.scope, translate)
 	for i := range from.keys {
 		theirs := &from.keys[i]
-		if k := a.findKey(theirs.fingerprint); k != nil && carried(theirs.standingSince) > k.standingSince {
-			k.standing, k.standingSince = theirs.standing, carried(theirs.standingSince)
+		if k := a.findKey(theirs.fingerprint); k != nil && translate(theirs.standingSince) > k.standingSince {
+			k.standing, k.standingSince = theirs.standing, translate(theirs.standingSince)
 		}
 	}
 }
 
+// limits are the limits of an account that apply now.
 type limits struct {
 	accountLimits
-	enabledOverride *bool    // an operator's override; nil: none
-	machine         *machine // whose state applies
-	ownMachine      bool     // machine is the account's own: the upstream limits by account
+	enabledOverride *bool    // whether an operator has enabled or disabled the account; nil: neither
+	machine         *machine // the machine whose state applies to the account's requests
+	ownMachine      bool     // whether the machine is the account's own, because the upstream limits by account
 }
 
-// limitsOf returns the limits of an account: those configured, with the overrides of operators, divided among the parts
-// if the state isn't shared, and reduced by the state of its machine.
+// limitsOf returns the limits of an account that apply now: the configured limits, changed by operators' overrides,
+// divided by the view's parts, and reduced by the state of the machine.
 func (v view) limitsOf(a *account) limits {
 	l := limits{accountLimits: a.limits, machine: &v.s.address.machine}
 	if l.ownMachine = v.t.LimitedBy == ByAccount && a.machine.epoch != 0; l.ownMachine {
@@ -284,13 +292,13 @@ func (v view) limitsOf(a *account) limits {
 			l.enabledOverride = &on
 			continue
 		}
-		_ = setAccountField(&l.accountLimits, o.key, o.value) // it was validated when it was set
+		_ = setAccountField(&l.accountLimits, o.key, o.value) // no error: values are checked before they are stored
 	}
 	if v.parts > 1 {
-		l.slots, l.keySlots = dividedLimit(l.slots, v.parts), dividedLimit(l.keySlots, v.parts)
+		l.slots, l.keySlots = divideLimit(l.slots, v.parts), divideLimit(l.keySlots, v.parts)
 		l.rate /= float64(v.parts)
 	}
-	if r := l.machine.allowance(); r.share > 0 { // otherwise the machine is blocked
+	if r := l.machine.allowance(); r.share > 0 { // with a share of 0 the machine blocks all requests
 		if l.slots > 0 {
 			l.slots = min(l.slots, r.slotsOf(l.slots))
 		}
@@ -301,7 +309,7 @@ func (v view) limitsOf(a *account) limits {
 	return l
 }
 
-func dividedLimit(limit, parts int) int {
+func divideLimit(limit, parts int) int {
 	if limit == 0 {
 		return 0
 	}
@@ -316,7 +324,7 @@ func (l *limits) normalPace(t *Tuning) pace {
 	return pace{rate, min(t.bucketCap(), max(rate, 1))}
 }
 
-// pace returns an account's pace, or the zero pace if only the address has one.
+// pace returns the account's pace. It is zero if the account has no pace of its own, only the address has.
 func (l *limits) pace(t *Tuning, now Stamp) pace {
 	if l.rate == 0 && !l.ownMachine {
 		return pace{}
@@ -336,7 +344,7 @@ func (v view) paceWait(a *account, l *limits) time.Duration {
 	return a.bucket.wait(v.now, p)
 }
 
-func (v view) keyFree(k *accountKey, l *limits) bool {
+func (v view) isKeyFree(k *accountKey, l *limits) bool {
 	running := v.s.queue.leasesOfKey(k.id)
 	if k.standing == Unproven && running > 0 && v.now.sub(k.lastGrant) < unprovenTimeout {
 		return false
@@ -344,12 +352,12 @@ func (v view) keyFree(k *accountKey, l *limits) bool {
 	return l.keySlots == 0 || running < l.keySlots
 }
 
-// quotaLeft returns how many requests of its quota an account has left; running ones count.
+// quotaLeft returns how many requests of its quota an account has left. Running requests count as used.
 func (v view) quotaLeft(a *account, l *limits) int {
 	return max(l.quota.Requests-a.quota.current(v.now).used-v.s.queue.leasesOfAccount(a), 0)
 }
 
-// tick runs the transitions of all machines that time alone causes, at most one.
+// tick makes at most one transition that the passing of time causes, in the first machine that has one due.
 func (v view) tick() (Transition, bool) {
 	tr, moved := v.step(stepInput{trigger: onClock})
 	for i := 0; i < len(v.s.accounts.list) && !moved && v.t.LimitedBy == ByAccount; i++ {
@@ -370,7 +378,7 @@ func (v view) step(m stepInput) (Transition, bool) {
 }
 
 func (v view) stepAccount(a *account, m stepInput) (Transition, bool) {
-	l := v.whole().limitsOf(a)
+	l := v.undivided().limitsOf(a)
 	slots := l.slots
 	if slots == 0 {
 		_, _, slots = v.s.processes.commonLimits()
@@ -384,7 +392,7 @@ func (v view) stepAccount(a *account, m stepInput) (Transition, bool) {
 
 func (v view) withTimes(tr Transition, moved bool, m *machine) Transition {
 	if moved {
-		tr.At, tr.Until = v.s.clock.time(v.now), v.s.clock.time(m.blockEnd(v.now))
+		tr.At, tr.Until = v.s.clock.wallTime(v.now), v.s.clock.wallTime(m.blockEnd(v.now))
 	}
 	return tr
 }
@@ -395,8 +403,8 @@ type Choice struct {
 	Key     Fingerprint
 	Why     Why
 	Running int      // running requests of the account, this one included
-	Limit   int      // the most that may run; 0: no limit
-	Full    []string // accounts that were full
+	Limit   int      // most running requests of the account; 0: no limit
+	Full    []string // accounts that were skipped because all their slots were in use
 }
 
 // KeyChange is a change of a key's standing.

@@ -6,12 +6,13 @@ import (
 )
 
 const (
-	// MaxRetryWait is the longest time between two tries, because clocks jump and operators change things.
+	// MaxRetryWait is the longest wait between two tries to get a permit. It is short, because a clock may jump and an
+	// operator may end a block at any time.
 	MaxRetryWait  = time.Second
-	slotRetryWait = 10 * time.Millisecond
-	// ProbeRetryWait is the longest time between two tries behind a probe, which may end the trouble.
+	slotRetryWait = 10 * time.Millisecond // the wait before the next try if all slots are in use
+	// ProbeRetryWait is the wait before the next try while a probe is under way, because its answer may end the block.
 	ProbeRetryWait = 100 * time.Millisecond
-	// MaxProbeLease is the longest lease of a probe. It ends earlier if its process dies.
+	// MaxProbeLease is the longest lease of a probe. The lease ends earlier if its process dies.
 	MaxProbeLease = 10 * time.Minute
 )
 
@@ -22,12 +23,12 @@ type PermitRequest struct {
 	Ticket         uint64        // Grant.Ticket of the last try; 0 on the first
 	MaxWait        time.Duration // how long the request can still wait
 	Lease          time.Duration // the longest time that the permit is needed; 0: unknown
-	NeedsBudget    bool          // the permit needs one request of the budget
-	HasReservation bool          // the budget's request is reserved already
-	Retry          bool          // for a second or later try of an HTTP request
-	MinWait        time.Duration // the shortest wait between tries of a caller that can be woken
+	NeedsBudget    bool          // whether the permit needs one request of the budget
+	HasReservation bool          // whether that request is already reserved
+	Retry          bool          // whether it is the second or a later try of an HTTP request
+	MinWait        time.Duration // the shortest wait between tries; set if the store can wake the caller earlier
 
-	Accounts []Account   // whose keys it may use; none: it has a key already
+	Accounts []Account   // the accounts whose keys the request may use; none: it already has a key
 	Prefer   *Preference // the preferred account and key; nil: any
 }
 
@@ -42,26 +43,26 @@ type PermitID struct {
 type Grant struct {
 	Granted   bool
 	Pass      PermitID
-	Lease     time.Duration // when the permit expires, counted from now
-	HasBudget bool          // it includes a request of the budget
+	Lease     time.Duration // how long the permit is valid from now
+	HasBudget bool          // whether it includes a request of the budget
 	Choice
 
 	Block
-	Refused bool // waiting is pointless: Until is beyond MaxWait
-	Wait    time.Duration
-	Ticket  uint64
-	First   bool // it is the first in the queue
-	Pinned  bool // it waits for its preferred key only
+	Refused bool          // waiting is pointless, for example because the block ends after MaxWait
+	Wait    time.Duration // the time until the next try
+	Ticket  uint64        // the request's place in the queue, for the next try
+	First   bool          // whether no other request must go before this one
+	Pinned  bool          // whether the request waits for its preferred key only
 
-	Contended bool         // other processes wait in the queue
-	Spent     *BudgetError // if Cause is ReasonBudget
+	Contended bool         // whether other processes wait in the queue
+	Spent     *BudgetError // set if Cause is ReasonBudget
 
-	Transition   Transition // caused by time alone
-	Transitioned bool       // whether there is one
+	Transition   Transition // a transition caused by the passing of time
+	Transitioned bool       // whether there was such a transition
 }
 
 // TryGrant grants a permit if there is no block or pause, it is the request's turn, and a slot, tokens and room under
-// the ceiling are free. Otherwise it takes nothing but a ticket.
+// the ceiling are free. Otherwise the request gets only a place in the queue.
 func (s *Snapshot) TryGrant(at Instant, ask PermitRequest) Grant {
 	v := view{s, s.advance(at), ask.Tuning, at.Parts}
 	a := attempt{view: v, ask: ask, p: v.join(ask.Owner)}
@@ -80,8 +81,8 @@ type attempt struct {
 	ask            PermitRequest
 	p              *process
 	quotas         []candidate
-	needsBudget    bool // the permit needs one request of the budget
-	hasReservation bool // it is reserved already
+	needsBudget    bool // whether the permit needs one request of the budget
+	hasReservation bool // whether that request is already reserved
 	pick           pick
 	grant          Grant
 }
@@ -93,7 +94,7 @@ func (a *attempt) run() {
 	g.Transition, g.Transitioned = v.tick()
 	m := &s.address.machine
 	m.applyAutoRecover(v.t, v.now)
-	g.State, g.Since = m.state, s.clock.time(m.since)
+	g.State, g.Since = m.state, s.clock.wallTime(m.since)
 
 	a.quotas = v.quotaCandidates(a.ask.Accounts)
 	a.needsBudget = a.ask.NeedsBudget || len(a.quotas) > 0
@@ -109,7 +110,7 @@ func (a *attempt) run() {
 	case v.mustRefuse(a.ask.MaxWait, until):
 		a.refuse(cause, until)
 	default:
-		g.Cause, g.Until = cause, s.clock.time(until)
+		g.Cause, g.Until = cause, s.clock.wallTime(until)
 		a.waitAndRetry(until.sub(v.now))
 	}
 }
@@ -138,7 +139,7 @@ func (a *attempt) chooseAccount() {
 			s.queue.tickets[i].key = k.pinned.id
 		}
 	default:
-		g.State, g.Cause, g.Until = k.state, k.cause, s.clock.time(k.until)
+		g.State, g.Cause, g.Until = k.state, k.cause, s.clock.wallTime(k.until)
 		if k.until == 0 || k.until.sub(a.view.now) > a.ask.MaxWait {
 			a.refuse(k.cause, k.until)
 			return
@@ -147,8 +148,8 @@ func (a *attempt) chooseAccount() {
 	}
 }
 
-// takeTurn grants the permit, or returns what the request waits for if nothing is blocked: a token or the ceiling (of
-// address, process and account the longest wait counts), then a slot, then its turn.
+// takeTurn grants the permit, or lets the request wait, with the cause. It checks tokens and the ceiling first (the
+// longest wait of address, process and account counts), then slots, then the request's turn.
 func (a *attempt) takeTurn() {
 	v, s, now, g := a.view, a.view.s, a.view.now, &a.grant
 	m, nap := &s.address.machine, a.ask.MinWait
@@ -160,7 +161,7 @@ func (a *attempt) takeTurn() {
 	room := max(s.ceiling.wait(now, limit, window), m.learned.wait(now, &s.ceiling),
 		m.stated.wait(now, &s.ceiling, window))
 	shared, alone := max(token, room), max(a.p.bucket.wait(now, own), a.pick.wait)
-	free := v.slotFree(a.p, total)
+	free := v.hasFreeSlot(a.p, total)
 	ahead := v.ticketsAhead(s.queue.ticketIndex(a.ask.Ticket))
 	behind := time.Duration(ahead) * common.interval()
 	g.First = ahead == 0
@@ -174,7 +175,7 @@ func (a *attempt) takeTurn() {
 
 	var wait time.Duration
 	switch {
-	case alone > shared: // others pass meanwhile
+	case alone > shared: // only this process or account must wait: other requests may go first
 		g.Cause, wait = ReasonToken, alone
 	case shared > 0: // the tickets in front need their tokens too
 		g.Cause, wait = ReasonToken, shared+behind
@@ -188,7 +189,7 @@ func (a *attempt) takeTurn() {
 		g.Cause, wait = ReasonSlot, max(slotRetryWait, nap)
 	case ahead > 0 && (nap == 0 || !v.hasRoomFor(ahead+1)):
 		g.Cause, wait = ReasonTurn, max(min(behind, slotRetryWait), nap)
-	default: // a token of each bucket, all at once
+	default:
 		s.ceiling.add(now, window)
 		s.address.bucket.take(now, common)
 		a.p.bucket.take(now, own)
@@ -206,14 +207,14 @@ func (a *attempt) grantPermit() {
 	m := &s.address.machine
 	g.Lease = a.ask.Lease
 	if g.Lease <= 0 {
-		g.Lease = LeaseMax
+		g.Lease = MaxLease
 	}
 	if m.probing() {
 		g.Lease = min(g.Lease, MaxProbeLease)
 	}
 	m.permits++
 	if !a.ask.Retry {
-		m.firstTry = now
+		m.lastFirstTry = now
 	}
 	g.Granted, g.HasBudget, g.Pass = true, a.needsBudget, PermitID{m.permits, m.epoch}
 	s.queue.withdraw(a.ask.Ticket)
@@ -249,7 +250,7 @@ func (a *attempt) waitAndRetry(wait time.Duration) {
 
 func (a *attempt) refuse(cause Reason, until Stamp) {
 	a.view.s.queue.withdraw(a.ask.Ticket)
-	a.grant.Refused, a.grant.Cause, a.grant.Until = true, cause, a.view.s.clock.time(until)
+	a.grant.Refused, a.grant.Cause, a.grant.Until = true, cause, a.view.s.clock.wallTime(until)
 }
 
 // Withdraw removes the ticket of a request that gives up.
@@ -265,7 +266,7 @@ func (s *Snapshot) Blocked(at Instant, a PermitRequest) (Block, bool) {
 	clock.advance(at)
 	now := clock.now
 	cause, until, blocked := m.blocked(now)
-	b := Block{State: m.state, Cause: cause, Since: clock.time(m.since), Until: clock.time(until)}
+	b := Block{State: m.state, Cause: cause, Since: clock.wallTime(m.since), Until: clock.wallTime(until)}
 	over := until != 0 && until <= now
 	return b, blocked && !over && view{s, now, a.Tuning, at.Parts}.mustRefuse(a.MaxWait, until)
 }

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Budget limits the answered requests in a period, such as 5000 a day. The period begins with the first counted
-// request. A run reserves the requests that it plans; only answered ones count as used, and the others are given back.
-// The zero Budget is no limit.
+// Budget limits the number of answered requests in a period, such as 5000 a day. The period begins with the first
+// counted request. A run reserves the requests that it plans to send. Only answered requests count as used; a reserved
+// request without an answer is given back. The zero Budget is no limit.
 type Budget struct {
 	Requests int
 	Period   time.Duration
@@ -25,29 +25,30 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%d/%s", b.Requests, FormatDuration(b.Period))
 }
 
+// usage counts the answered requests in the present period of a budget.
 type usage struct {
-	since  Stamp // of the first counted request; 0: none yet
+	since  Stamp // when the period began, with its first request; 0: it has not begun
 	period time.Duration
-	used   int
+	used   int // answered requests
 }
 
-// current returns the usage at now, which is zero once the period has passed. A period that has begun keeps its length,
-// even if the asking process is configured with another one.
+// current returns the usage at now, which is zero once the period has passed. A period keeps the length it began with,
+// even if the calling process is configured with another one.
 func (u usage) current(now Stamp) usage {
-	if u.since != 0 && now >= u.ends() {
+	if u.since != 0 && now >= u.end() {
 		return usage{}
 	}
 	return u
 }
 
-func (u usage) ends() Stamp {
+func (u usage) end() Stamp {
 	if u.since == 0 {
 		return 0
 	}
 	return u.since.add(u.period)
 }
 
-// count counts an answered request. A period begins only where there is a budget.
+// count counts an answered request. It begins a period only if there is a budget.
 func (u *usage) count(now Stamp, b Budget) {
 	*u = u.current(now)
 	if u.since == 0 {
@@ -59,8 +60,8 @@ func (u *usage) count(now Stamp, b Budget) {
 	u.used++
 }
 
-// currentReservation returns how many requests a process has reserved. Of an orphaned reservation only the running
-// requests count.
+// currentReservation returns how many requests a process has reserved. A process that has asked for nothing for
+// quota_orphan_after keeps only its running requests; the rest of its reservation is orphaned.
 func (v view) currentReservation(p *process) int {
 	if p.reserved > 0 && v.now.sub(p.reservedAt) >= v.t.QuotaOrphanAfter {
 		return min(p.reserved, v.s.queue.budgetLeases(p.key))
@@ -68,6 +69,7 @@ func (v view) currentReservation(p *process) int {
 	return p.reserved
 }
 
+// totalReserved returns how many requests all processes have reserved, and how many of those are not running yet.
 func (v view) totalReserved() (sum, unassigned int) {
 	for i := range v.s.processes.list {
 		p := &v.s.processes.list[i]
@@ -97,6 +99,7 @@ func (v view) freeOrphans() (o Orphans) {
 	return o
 }
 
+// fitsBudget reports whether n more requests fit into the budget and into the sum of the accounts' quotas.
 func (v view) fitsBudget(n int, quotas []candidate) bool {
 	if !v.fitsAddressBudget(n) {
 		return false
@@ -114,12 +117,14 @@ func (v view) fitsAddressBudget(n int) bool {
 	return !v.t.Budget.On() || v.s.address.quota.current(v.now).used+reserved+n <= v.t.Budget.Requests
 }
 
+// budgetRenewal returns when the budget that n requests exceed is renewed: that of the address, or else the first of
+// the accounts' quotas.
 func (v view) budgetRenewal(n int, quotas []candidate) (first Stamp) {
 	if !v.fitsAddressBudget(n) {
-		return v.s.address.quota.current(v.now).ends()
+		return v.s.address.quota.current(v.now).end()
 	}
 	for i := range quotas {
-		if end := quotas[i].account.quota.current(v.now).ends(); sooner(end, first) {
+		if end := quotas[i].account.quota.current(v.now).end(); sooner(end, first) {
 			first = end
 		}
 	}
@@ -127,7 +132,8 @@ func (v view) budgetRenewal(n int, quotas []candidate) (first Stamp) {
 }
 
 // Reserve reserves n requests of the budget and, if each usable account has a quota, of the sum of those quotas. It
-// returns the number reserved: n, or 0 if nothing limits them. It returns a *BudgetError if they do not fit.
+// returns the number of reserved requests: n, or 0 if there is no budget or quota. It returns a *BudgetError if the
+// requests do not fit.
 func (s *Snapshot) Reserve(at Instant, owner string, n int, t *Tuning, accounts []Account) (booked int,
 	refused *BudgetError,
 ) {
@@ -160,12 +166,12 @@ func (s *Snapshot) Unreserve(at Instant, owner string, n int) {
 
 func (p *process) releaseReserved(n int) { p.reserved = max(p.reserved-n, 0) }
 
-// Orphans is the result of freeing orphaned reservations: the freed requests, and the budget afterwards.
+// Orphans is the result of freeing orphaned reservations: the number of freed requests, and the budget afterwards.
 type Orphans struct {
-	Requests int // freed
-	Used     int // in the current period
-	Reserved int // by processes that are still active
-	Limit    int // of the budget
+	Requests int // reserved requests that were freed
+	Used     int // requests used in the current period
+	Reserved int // requests still reserved by active processes
+	Limit    int // most requests in a period
 }
 
 // ErrBudget is the error that every *BudgetError matches with errors.Is.
@@ -177,8 +183,8 @@ type BudgetError struct {
 	Used      int
 	Reserved  int
 	Requested int
-	Renews    time.Time // when the period ends; zero: it has not begun
-	Accounts  bool      // Budget is the sum of all accounts' quotas
+	Renews    time.Time // when the period ends; zero: the period has not begun
+	Accounts  bool      // whether Budget is the sum of all accounts' quotas
 }
 
 // Error implements error.
@@ -203,10 +209,15 @@ func (v view) budgetError(n int, quotas []candidate) *BudgetError {
 	if len(quotas) == 0 || !v.fitsAddressBudget(n) {
 		use := v.s.address.quota.current(v.now)
 		return &BudgetError{
-			Budget: v.t.Budget, Used: use.used, Reserved: reserved, Requested: n, Renews: clock.time(use.ends()),
+			Budget: v.t.Budget, Used: use.used, Reserved: reserved, Requested: n, Renews: clock.wallTime(use.end()),
 		}
 	}
-	e := &BudgetError{Accounts: true, Reserved: unassigned, Requested: n, Renews: clock.time(v.budgetRenewal(n, quotas))}
+	e := &BudgetError{
+		Accounts:  true,
+		Reserved:  unassigned,
+		Requested: n,
+		Renews:    clock.wallTime(v.budgetRenewal(n, quotas)),
+	}
 	for i := range quotas {
 		a, q := quotas[i].account, quotas[i].limits.quota
 		e.Budget = Budget{e.Budget.Requests + q.Requests, max(e.Budget.Period, q.Period)}

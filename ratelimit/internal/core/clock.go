@@ -9,18 +9,18 @@ import (
 
 // Instant is a moment as a [Store] sees it, with what the store knows about the snapshot at that moment.
 type Instant struct {
-	Wall    time.Time     // for display, and for measuring how long a machine was off
-	Boot    time.Duration // time since boot, including suspends; measures elapsed time
-	BootID  string        // identifies that boot; "" if unknown
+	Wall    time.Time     // the wall clock: for display, and to measure how long a machine was off
+	Boot    time.Duration // the time since boot, suspends included; it measures elapsed time
+	BootID  string        // identifies the boot that Boot counts from; "" if unknown
 	Machine string        // identifies the machine; "" if unknown
-	// Parts is the number by which rate, burst, ceiling and slots are divided because some users of the upstream do not
-	// share this snapshot. 0 and 1 mean that all users share it.
+	// Parts divides rate, burst, ceiling and slots if some users of the upstream do not share this snapshot. 0 and 1
+	// mean that all users share it.
 	Parts int
-	Lost  bool // earlier writes may be missing from the snapshot
+	Lost  bool // whether earlier writes may be missing from the snapshot
 }
 
-// SystemInstant returns the present moment of this system. All processes of the system get the same time since boot and
-// the same ids, so they can compare each other's moments. The file store uses it.
+// SystemInstant returns the present moment. All processes of the machine get the same time since boot and the same ids,
+// so their instants are comparable. The file store uses it.
 func SystemInstant() Instant {
 	now := Instant{Wall: time.Now(), BootID: bootID(), Machine: machineID()}
 	boot, ok := sinceBoot()
@@ -32,7 +32,7 @@ func SystemInstant() Instant {
 	return now
 }
 
-// machineID is a hash of the system's id, which must not be exposed itself (machine-id(5)).
+// machineID returns a hash of the system's id. The id itself must not be exposed (machine-id(5)).
 var machineID = sync.OnceValue(func() string {
 	id := rawMachineID()
 	if id == "" {
@@ -55,19 +55,20 @@ const clockTolerance = 2 * time.Second
 
 // timeline is the shared clock that all times in a snapshot refer to.
 //
-// Wall clocks are set and jump. The time since boot does not jump, but starts again with every boot. So shared time
-// begins as the wall clock at the first use and then advances with the time since boot, or across a reboot with the
-// wall clock. It never runs backwards. So setting the system's clock neither releases a flood of tokens nor blocks
-// anybody for hours.
+// A wall clock jumps when somebody sets it. The time since boot does not jump, but starts again with every boot. So
+// shared time begins as the wall clock at the first use and then advances with the time since boot, or across a reboot
+// with the wall clock. It never runs backwards. Setting the system's clock therefore neither releases a flood of tokens
+// nor blocks requests for hours.
 type timeline struct {
-	now          Stamp
-	wall         int64 // unix nanoseconds
-	boot         time.Duration
-	bootID       string
-	machine      string
-	refusedUntil int64 // Unix nanoseconds until which no machine may use this state, because several did
+	now          Stamp         // shared time at the last update
+	wall         int64         // the wall clock at the last update, in Unix nanoseconds
+	boot         time.Duration // the time since boot at the last update
+	bootID       string        // the boot of the last writer
+	machine      string        // the machine of the last writer
+	refusedUntil int64         // Unix nanoseconds until which no machine may use this state, because several did
 }
 
+// advance moves shared time on to an instant. It reports whether the last update was before a reboot.
 func (l *timeline) advance(at Instant) (rebooted bool) {
 	wall := at.Wall.UnixNano()
 	elapsed, byWall := at.Boot-l.boot, time.Duration(max(wall-l.wall, 0))
@@ -80,7 +81,7 @@ func (l *timeline) advance(at Instant) (rebooted bool) {
 	case elapsed < -clockTolerance, elapsed > byWall+clockTolerance:
 		l.now = l.now.add(byWall) // a different clock, or a jump that the wall clock does not confirm
 	case elapsed < 0:
-		boot = l.boot // a different clock that lags a little: shared time stands still until it has caught up
+		boot = l.boot // a different clock that lags a little: shared time stands still until this clock catches up
 	default:
 		l.now = l.now.add(elapsed)
 	}
@@ -94,7 +95,7 @@ func (l *timeline) writtenElsewhere(at Instant) bool {
 	return l.now != 0 && (at.BootID != l.bootID || at.BootID == "" && at.Machine != l.machine)
 }
 
-func (l *timeline) time(s Stamp) time.Time {
+func (l *timeline) wallTime(s Stamp) time.Time {
 	if s == 0 {
 		return time.Time{}
 	}

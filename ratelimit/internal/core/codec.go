@@ -34,7 +34,7 @@ func (e *SnapshotVersionError) Error() string {
 	return fmt.Sprintf("decode limiter snapshot: version %d, this program knows %d", e.Version, SnapshotVersion)
 }
 
-// Upper bounds for a decoded snapshot. One that exceeds them counts as damaged.
+// Upper bounds for the lists and texts of a decoded snapshot. A snapshot that exceeds one of them counts as damaged.
 const (
 	maxProcesses = 1 << 10
 	maxTickets   = 1 << 13
@@ -69,11 +69,12 @@ func (s *Snapshot) Decode(b []byte) error {
 	return nil
 }
 
+// codec encodes or decodes a snapshot. Its methods do both, so that the two directions cannot differ.
 type codec struct {
 	wire.Codec
-	version       uint64
-	now           Stamp  // times are encoded relative to it
-	newestAccount uint64 // numbers of accounts and keys are encoded relative to it
+	version       uint64 // of the format that is read or written
+	now           Stamp  // times are encoded relative to this time
+	newestAccount uint64 // numbers of accounts and keys are encoded relative to this number
 }
 
 func (c *codec) codeFields(fields ...any) {
@@ -120,7 +121,7 @@ func (s *Snapshot) encodeOrDecode(c *codec) {
 	c.newestAccount = s.accounts.seq
 
 	c.machine(&s.address.machine)
-	c.codeFields(&s.address.bucket.fullAt, &s.ceiling.unknownSince, &s.ceiling.othersReservedAt)
+	c.codeFields(&s.address.bucket.fullAt, &s.ceiling.unknownBefore, &s.ceiling.othersReservedAt)
 	wire.Resize(&c.Codec, &s.ceiling.grants, maxGrants)
 	last := c.now
 	for i := range s.ceiling.grants {
@@ -161,7 +162,7 @@ func (s *Snapshot) encodeOrDecode(c *codec) {
 func (c *codec) machine(m *machine) {
 	c.codeFields(&m.state, &m.epoch, &m.since, &m.reason)
 	if int(m.reason) >= len(reasonNames) {
-		m.reason = ReasonNone // written by a newer build; it only affects messages
+		m.reason = ReasonNone // a newer build wrote a reason unknown here; reasons only affect messages
 	}
 	c.codeFields(
 		&m.permits,
@@ -179,13 +180,30 @@ func (c *codec) machine(m *machine) {
 		&m.highRatioSince,
 	)
 	if l := &m.learned; c.version > versionWithAccounts {
-		c.codeFields(&l.answers, &l.count429, &l.provenAnswers, &l.trialRaise, &l.untilRaise, &l.window, &l.since, &l.last429,
-			&l.noLearningUntil, &m.from, &m.lastGoodPermit, &m.probingAfter, &m.firstTry, &m.easingSince, &m.seen429,
-			&m.stated.quota, &m.stated.period, &m.stated.lastStated)
-	} else { // skip the old ramp, and set the fields that this format lacks
+		c.codeFields(
+			&l.answers,
+			&l.count429,
+			&l.provenAnswers,
+			&l.trialRaise,
+			&l.untilRaise,
+			&l.window,
+			&l.since,
+			&l.last429,
+			&l.noLearningUntil,
+			&m.previousState,
+			&m.lastGoodPermit,
+			&m.probingAfter,
+			&m.lastFirstTry,
+			&m.easingSince,
+			&m.seen429,
+			&m.stated.quota,
+			&m.stated.period,
+			&m.stated.lastStated,
+		)
+	} else { // skip the fields that only the old format has, and set those that it lacks
 		c.codeFields(new(float64), new(Stamp), new(bool), &m.seen429, new(float64))
-		m.learned, m.stated, m.from, m.lastGoodPermit, m.probingAfter = learnedLimit{}, statedLimit{}, Sleep, 0, 0
-		m.firstTry, m.easingSince = 0, c.now
+		m.learned, m.stated, m.previousState, m.lastGoodPermit, m.probingAfter = learnedLimit{}, statedLimit{}, Sleep, 0, 0
+		m.lastFirstTry, m.easingSince = 0, c.now
 	}
 	c.codeFields(&m.blockUntil, &m.failingSince, &m.lastTokenShortage, &m.lostConnection, &m.lostPermit)
 	c.window(&m.window)
@@ -251,7 +269,7 @@ func (c *codec) process(p *process, newest uint64) {
 		&p.ceiling,
 		&p.window,
 		&p.slots,
-		&p.total,
+		&p.totalSlots,
 		&p.reserved,
 		&p.reservedAt,
 	)
@@ -299,7 +317,7 @@ func (c *codec) stamp(v *Stamp) {
 	var x int64
 	if *v != 0 {
 		if x = int64(c.now - *v); x >= 0 {
-			x++ // so that 0 is free for "never"
+			x++ // 0 means "never"
 		}
 	}
 	c.Int64(&x)
@@ -313,6 +331,7 @@ func (c *codec) stamp(v *Stamp) {
 	}
 }
 
+// distanceBelow encodes a number as its distance from top, which is usually short.
 func (c *codec) distanceBelow(top uint64, v *uint64) {
 	x := int64(top - *v)
 	c.Int64(&x)
@@ -345,7 +364,7 @@ func (s *Snapshot) valid() bool {
 
 func (c *scope) valid() bool {
 	m, l := &c.machine, &c.machine.learned
-	return c.quota.period >= 0 && c.quota.used >= 0 && int(max(m.state, m.from)) < len(stateNames) &&
+	return c.quota.period >= 0 && c.quota.used >= 0 && int(max(m.state, m.previousState)) < len(stateNames) &&
 		l.window >= 0 && (l.window > 0 || l.answers == 0) &&
 		m.stated.quota >= 0 && (m.stated.period > 0 || m.stated.quota == 0) &&
 		min(l.answers, l.count429, l.provenAnswers, l.trialRaise) >= 0 && max(l.answers, l.trialRaise) <= maxGrants &&
@@ -355,7 +374,7 @@ func (c *scope) valid() bool {
 
 func (p *process) valid() bool {
 	return isValidRate(p.normalPace.rate) && isValidRate(p.normalPace.burst) && p.ceiling >= 1 && p.ceiling <= maxGrants &&
-		p.window > 0 && p.slots >= 1 && p.total >= 1 && p.reserved >= 0
+		p.window > 0 && p.slots >= 1 && p.totalSlots >= 1 && p.reserved >= 0
 }
 
 func (a *account) valid() bool {

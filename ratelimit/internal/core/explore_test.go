@@ -58,7 +58,7 @@ func shapeOf(s *Snapshot, t *Tuning) shape {
 		waiting:   clipped(len(s.queue.tickets), 1),
 	}
 	if m.state == HalfOpen || m.state == Normal {
-		v.from = m.from
+		v.from = m.previousState
 	}
 	switch m.state {
 	case CacheOnly:
@@ -176,7 +176,7 @@ var exploredEvents = func() []edge {
 	add("cacheonly", func(x *explorer, n *node) { x.command(n, forceCacheOnly, 0) })
 	add("cacheonly/15m", func(x *explorer, n *node) { x.command(n, forceCacheOnly, 15*time.Minute) })
 	add("resume", func(x *explorer, n *node) { x.command(n, resumeCommand, 0) })
-	add("q dies", func(_ *explorer, n *node) { n.s.Bury(n.now, []string{"q"}) })
+	add("q dies", func(_ *explorer, n *node) { n.s.RemoveDead(n.now, []string{"q"}) })
 	return list
 }()
 
@@ -378,12 +378,12 @@ func (x *explorer) check(event string, a, b *Snapshot) {
 		fail("faltering %v after %d failures in %s", o.probingAfter != 0, o.failures, o.state)
 	}
 	if p := o.pace(x.tuning.normalPace(), &x.tuning, b.clock.now); o.state == Throttle && o.probingAfter == 0 {
-		normal := o.learned.atMost(x.tuning.RateBase)
+		normal := o.learned.capRate(x.tuning.RateBase)
 		if least := allowances[Throttle].pace(normal, x.tuning.bucketCap()); p.rate < least.rate || p.rate > normal {
 			fail("%.2f requests a second, allowed are %.2f to %.2f", p.rate, least.rate, normal)
 		}
 	}
-	if m.state == HalfOpen && m.from == Throttle && o.state == Sleep {
+	if m.state == HalfOpen && m.previousState == Throttle && o.state == Sleep {
 		fail("a round from Throttle has led to Sleep")
 	}
 	if o.cooldown > m.cooldown && m.state != HalfOpen {
@@ -401,7 +401,7 @@ func (x *explorer) check(event string, a, b *Snapshot) {
 		}
 	}
 	if strings.Contains(event, "server 30s") && o.failures < x.tuning.NFailures &&
-		(m.state != HalfOpen || m.from == Throttle) && o.pauseUntil != m.pauseUntil {
+		(m.state != HalfOpen || m.previousState == Throttle) && o.pauseUntil != m.pauseUntil {
 		fail("a 503 that is not the last of a streak delays everybody")
 	}
 	if m.state == Sleep && o.state == Sleep && o.sleepUntil < m.sleepUntil {

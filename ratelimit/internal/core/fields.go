@@ -17,9 +17,9 @@ const (
 	secondsPerDay  = 24 * secondsPerHour
 )
 
-// fields is the table of all settings, in the order of the documentation. Ranges are in the unit of the kind; for
-// durations that is seconds. Where 0 is allowed but is not the default, Tuning stores an explicit 0 as a negative
-// value, because a zero field means the default.
+// fields is the table of all settings, in the order of the documentation. The ranges of durations are in seconds. If a
+// setting may be 0 but has another default, Tuning stores an explicit 0 as a negative value, because a zero field means
+// the default.
 var fields = []Field{
 	{"rate_base", number, 0.1, 1000, "requests a second in Normal"},
 	{"bucket_cap", number, 1, 1000, "requests that may leave at once after a rest (default: rate_base)"},
@@ -66,10 +66,10 @@ var fields = []Field{
 
 // Field is one setting of a [Tuning], for configurations, help and operators.
 type Field struct {
-	Key      string // "rate_base"
+	Key      string // as in the configuration: "rate_base"
 	kind     kind
 	min, max float64
-	Doc      string // one line
+	Doc      string // one line of help
 }
 
 // fieldIndexes maps the lower-case names of Tuning's fields to their indexes: rate_base is "ratebase".
@@ -86,8 +86,10 @@ func (f Field) pointer(t *Tuning) any {
 	return reflect.ValueOf(t).Elem().Field(place).Addr().Interface()
 }
 
+// kind is the type of a setting's value, and so the syntax of its text.
 type kind uint8
 
+// The kinds, with examples of the text.
 const (
 	number  kind = iota // 35, 0.2
 	integer             // 35, 35.0
@@ -145,7 +147,7 @@ func (f Field) set(t *Tuning, text string) error {
 		return f.tuningError(truncate(text), "out of range")
 	}
 	if v == 0 && f.value(&defaults) != 0 {
-		v = -1 // chosen, not the default
+		v = -1 // an explicit zero: a zero field would mean the default
 	}
 	switch p := f.pointer(t).(type) {
 	case *float64:
@@ -252,7 +254,7 @@ func (f Field) Range() string {
 	return fmt.Sprintf(format, args...)
 }
 
-// Bounds returns the format and arguments of Range's text, so that it can be translated.
+// Bounds returns the format and the arguments of Range's text. A caller can translate the format.
 func (f Field) Bounds() (format string, args []any) {
 	switch f.kind {
 	case integer:

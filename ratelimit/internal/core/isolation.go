@@ -8,31 +8,31 @@ import (
 // Isolation is the limiter's state in a process that can't reach the others.
 type Isolation struct {
 	Snapshot    Snapshot
-	Coordinated bool // the others are on other machines
+	Coordinated bool // whether the shared state is on a coordinator, with processes on other machines
 
-	since        Stamp          // when Snapshot was copied from the shared one; 0: that was never seen
-	lastGrant    Stamp          // the newest permit then
-	usedBefore   int            // the budget's use then
-	quotasBefore map[string]int // the use of the accounts' quotas then
+	since            Stamp          // when Snapshot was copied from the shared one; 0: the shared one was never seen
+	lastGrant        Stamp          // the time of the newest permit in that copy
+	budgetUsedBefore int            // the requests of the budget used in that copy
+	quotasUsedBefore map[string]int // the requests of the accounts' quotas used in that copy
 
-	ownChanges *Changes // of this process, if others of its machine share Snapshot; nil: all changes are its own
+	ownChanges *Changes // this process's changes, if other processes of the machine share Snapshot; otherwise nil
 }
 
 const (
-	refusalPeriod  = 10 * time.Minute
-	recentActivity = time.Minute
+	refusalPeriod  = 10 * time.Minute // how long a state that several machines have used is refused
+	recentActivity = time.Minute      // a writer is active if its last write is not older than this
 )
 
-// Changes are one process's grants and its use of budget and quotas, on a snapshot that it shares.
+// Changes are what one process has added to a snapshot that it shares: permits, and use of the budget and quotas.
 type Changes struct {
-	grants []Stamp
+	grants []Stamp        // the times of its permits
 	used   int            // requests used of the budget
 	quotas map[string]int // requests used of each account's quota
 }
 
 // NewIsolation starts an Isolation from the last shared snapshot that the process saw; nil if it never saw one. It
-// keeps state, pause, bucket, ceiling and budget, and drops the tickets and slots of others. Its permits and tickets
-// get numbers above all shared ones, made unique by episode, so that none is mistaken for another.
+// keeps state, pause, bucket, ceiling and budget, and drops the tickets and leases of other processes. Its permits and
+// tickets get numbers above all shared ones. episode makes the numbers unique among all isolations of the process.
 func NewIsolation(last *Snapshot, now Instant, owner string, episode uint64) *Isolation {
 	a := &Isolation{}
 	s := &a.Snapshot
@@ -42,7 +42,7 @@ func NewIsolation(last *Snapshot, now Instant, owner string, episode uint64) *Is
 		if n := len(s.ceiling.grants); n > 0 {
 			a.lastGrant = s.ceiling.grants[n-1]
 		}
-		a.usedBefore, a.quotasBefore = s.address.quota.used, s.accounts.usedSince(nil)
+		a.budgetUsedBefore, a.quotasUsedBefore = s.address.quota.used, s.accounts.usedSince(nil)
 		s.dropProcesses(func(process string) bool { return process != owner })
 	}
 	s.address.machine.permits = firstIsolatedNumber + episode<<32
@@ -54,13 +54,14 @@ func NewIsolation(last *Snapshot, now Instant, owner string, episode uint64) *Is
 const firstIsolatedNumber = 1 << 62
 
 func (s *Snapshot) dropProcesses(which func(process string) bool) {
-	s.processes.list = slices.DeleteFunc(s.processes.list, func(p process) bool { return which(processOf(p.id)) })
+	s.processes.list = slices.DeleteFunc(s.processes.list, func(p process) bool { return which(processIDOf(p.id)) })
 	s.queue.dropOwners(func(owner uint64) bool { return s.processes.byKey(owner) == nil })
 }
 
-// MoveTo continues in the machine's own state, there. It replaces it with the last shared snapshot, seen ago, unless
-// that is nil or another process of the machine has moved there with a newer one. silent is how long the grants of
-// others have been unknown; elsewhere reports whether a process is on another machine.
+// MoveTo moves the isolation to there, a snapshot that the processes of one machine share. It overwrites there with
+// last, the shared snapshot as it was seen a time ago, unless last is nil or another process of the machine has moved
+// there with a newer snapshot. silent is how long the permits of other processes have been unknown. elsewhere reports
+// whether a process is on another machine.
 func (a *Isolation) MoveTo(
 	there *Snapshot, at Instant, last *Snapshot, ago, silent time.Duration, elsewhere func(process string) bool,
 ) {
@@ -73,7 +74,7 @@ func (a *Isolation) MoveTo(
 	case m.permits >= firstIsolatedNumber && before > last.clock.now:
 		m.pauseUntil = max(m.pauseUntil, last.address.machine.pauseUntil)
 	default:
-		// The time at which it was seen, by this machine's clock: another count of time would look like a reboot.
+		// Date the snapshot by this machine's clock: the clock of another machine would look like a reboot.
 		clock := there.clock
 		clock.now, clock.boot, clock.wall = last.clock.now, clock.boot-ago, clock.wall-int64(ago)
 		*there = last.Clone()
@@ -89,13 +90,13 @@ func (a *Isolation) MoveTo(
 	}
 }
 
-// Refresh replaces the isolated state with what the processes of the machine share now.
+// Refresh replaces the isolated state with the snapshot that the processes of the machine share now.
 func (a *Isolation) Refresh(at Instant, there Snapshot) {
 	there.advance(at)
 	a.Snapshot = there
 }
 
-// TrackChanges calls do and returns its changes to a snapshot.
+// TrackChanges calls do and returns what it added to a snapshot.
 func TrackChanges(s *Snapshot, do func()) Changes {
 	m := &s.address.machine
 	permits, used, quotas := m.permits, s.address.quota.used, s.accounts.usedSince(nil)
@@ -107,7 +108,7 @@ func TrackChanges(s *Snapshot, do func()) Changes {
 	return d
 }
 
-// Add adds changes of this process.
+// Add records changes that this process has made to the snapshot of its machine.
 func (a *Isolation) Add(d Changes) {
 	a.ownChanges.used += d.used
 	for name, n := range d.quotas {
@@ -127,40 +128,40 @@ func (a *Isolation) changes() Changes {
 	s := &a.Snapshot
 	return Changes{
 		grants: slices.DeleteFunc(slices.Clone(s.ceiling.grants), func(g Stamp) bool { return g <= a.lastGrant }),
-		used:   max(s.address.quota.used-a.usedBefore, 0),
-		quotas: s.accounts.usedSince(a.quotasBefore),
+		used:   max(s.address.quota.used-a.budgetUsedBefore, 0),
+		quotas: s.accounts.usedSince(a.quotasUsedBefore),
 	}
 }
 
 // Rejoin merges into the shared snapshot what the process did alone: pauses, grants under the ceiling, use of the
 // bucket and the budget, and released slots.
 //
-// Other machines may still be alone. So the first machine back at a coordinator sends nothing for one window, in which
-// all others return. A machine that finds traffic there does not wait.
+// Other machines may still be alone. So the first machine to return to a coordinator stops all permits for one
+// ceiling_window, in which the other machines return too. A machine that finds others active there stops nothing.
 func (a *Isolation) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 	wrote := s.clock.now
 	now := s.advance(at)
 	if a.ownChanges == nil {
 		a.Snapshot.advance(at)
-	} // otherwise Refresh has just done it, by another clock
+	} // otherwise Refresh has just advanced it, by the clock of the machine's own state
 	alone := &a.Snapshot
 	shift := now.sub(alone.clock.now) // the difference between the two clocks
-	carried := func(t Stamp) Stamp {
+	translate := func(t Stamp) Stamp {
 		if t == 0 {
 			return 0
 		}
 		return t.add(shift)
 	}
-	s.address.merge(&alone.address, carried)
-	s.address.machine.learned.mergeLower(alone.address.machine.learned, carried)
+	s.address.merge(&alone.address, translate)
+	s.address.machine.learned.mergeLower(alone.address.machine.learned, translate)
 	if !a.Coordinated {
-		s.reserveForOthers(now, carried(a.since), owner, parts)
-	} else if s.ceiling.othersReservedAt <= carried(a.since) || now.sub(wrote) >= trafficGap {
+		s.reserveForOthers(now, translate(a.since), owner, parts)
+	} else if s.ceiling.othersReservedAt <= translate(a.since) || now.sub(wrote) >= trafficGap {
 		s.pauseForOthers(at)
 	}
 	did := a.changes()
 	for _, g := range did.grants {
-		s.ceiling.grants = append(s.ceiling.grants, carried(g))
+		s.ceiling.grants = append(s.ceiling.grants, translate(g))
 	}
 	slices.Sort(s.ceiling.grants)
 	s.ceiling.trim()
@@ -171,12 +172,12 @@ func (a *Isolation) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 			continue
 		}
 		if a.since != 0 {
-			ours.merge(theirs, carried)
-			ours.machine.learned.mergeLower(theirs.machine.learned, carried)
+			ours.merge(theirs, translate)
+			ours.machine.learned.mergeLower(theirs.machine.learned, translate)
 		}
 		if n := did.quotas[theirs.name]; n > 0 {
 			if ours.quota.since == 0 {
-				ours.quota = usage{since: carried(theirs.quota.since), period: theirs.quota.period}
+				ours.quota = usage{since: translate(theirs.quota.since), period: theirs.quota.period}
 			}
 			ours.quota.used += n
 		}
@@ -188,7 +189,7 @@ func (a *Isolation) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 		s.address.quota.used += did.used
 	}
 	for _, p := range s.processes.list {
-		if processOf(p.id) == owner {
+		if processIDOf(p.id) == owner {
 			s.queue.dropReleased(p.key, &alone.queue)
 		}
 	}
@@ -211,24 +212,25 @@ func (q *queue) dropReleased(owner uint64, held *queue) {
 func MarkUncertain(s *Snapshot, at Instant) {
 	now := s.advance(at)
 	_, window, _ := s.processes.commonLimits()
-	if c := &s.ceiling; c.unknownSince == 0 || now.sub(c.unknownSince) >= window {
-		c.unknownSince = now
+	if c := &s.ceiling; c.unknownBefore == 0 || now.sub(c.unknownBefore) >= window {
+		c.unknownBefore = now
 	}
 }
 
 // MarkUncertainSince is like [MarkUncertain], for a window that began that long ago.
 func (s *Snapshot) MarkUncertainSince(at Instant, ago time.Duration) {
-	s.ceiling.unknownSince = s.advance(at).add(-ago)
+	s.ceiling.unknownBefore = s.advance(at).add(-ago)
 }
 
-// pauseForOthers stops grants for a window, in which all machines that are alone return to the coordinator.
+// pauseForOthers stops grants for one ceiling_window, in which all machines that are alone return to the coordinator.
 func (s *Snapshot) pauseForOthers(at Instant) {
 	s.MarkUncertainSince(at, 0)
 	s.ceiling.othersReservedAt = s.clock.now
 }
 
-// PauseAfterOutage does as pauseForOthers, for a process that had no request during an outage that began ago: it did
-// not go alone, but others may have. It does nothing and returns false if another process has written since.
+// PauseAfterOutage stops grants for one ceiling_window after an outage that began a time ago, for a process that had no
+// request meanwhile. Other processes may have sent requests alone. It does nothing and returns false if another process
+// has written since then, or if there is no other process.
 func PauseAfterOutage(s *Snapshot, at Instant, ago time.Duration) bool {
 	wrote := s.clock.now
 	now := s.advance(at)
@@ -239,29 +241,30 @@ func PauseAfterOutage(s *Snapshot, at Instant, ago time.Duration) bool {
 	return true
 }
 
-// trafficGap is the longest time between two writes while several machines send. A longer one may be an outage.
+// trafficGap is the longest time between two writes while several machines send requests. A longer gap may be an
+// outage.
 const trafficGap = 100 * time.Millisecond
 
-// ReserveForOthers counts against the ceiling what others may have granted alone since this process's update kept them
-// waiting.
+// ReserveForOthers counts permits against the ceiling that other processes may have granted alone since then, because
+// this process blocked the shared state with a long update.
 func ReserveForOthers(s *Snapshot, at Instant, since Stamp, owner string) {
 	s.reserveForOthers(s.advance(at), since, owner, max(len(s.Users()), 1))
 }
 
-// reserveForOthers counts against the ceiling what others may have granted alone since the shared state became
-// unreachable, and have not merged yet.
+// reserveForOthers counts permits against the ceiling that other processes may have granted alone since the shared
+// state became unreachable, and have not merged yet.
 //
-// A process that is alone may grant its share of the ceiling, less what was granted in the window before. So if that
-// window was fuller than a share, nobody has granted anything, and nothing is reserved. Processes that come back later
-// from the same outage reserve nothing more.
+// A process that is alone may grant its share of the ceiling, less the permits in the window before. So if that window
+// had more permits than one share, no process has granted any, and nothing is reserved. Only the first process to
+// return from an outage reserves room.
 func (s *Snapshot) reserveForOthers(now, since Stamp, owner string, parts int) {
 	if s.ceiling.othersReservedAt > since || len(s.processes.list) == 0 {
 		return
 	}
 	limit, window, _ := s.processes.commonLimits()
-	heard := []string{owner} // the processes seen since then
+	heard := []string{owner} // the processes that have returned since then
 	for _, p := range s.processes.list {
-		if id := processOf(p.id); p.seen > since && !slices.Contains(heard, id) {
+		if id := processIDOf(p.id); p.seen > since && !slices.Contains(heard, id) {
 			heard = append(heard, id)
 		}
 	}
@@ -282,11 +285,12 @@ func (c *ceiling) trim() {
 	c.grants = slices.Delete(c.grants, 0, max(len(c.grants)-maxGrants, 0))
 }
 
-// RestoreLost restores what this process knew before a part of the state was lost: all of it if it is newer than the
-// state, otherwise pauses, use and leases.
+// RestoreLost restores what this process knew before a part of the state was lost. If last, the snapshot that it saw
+// last, is newer than the state, it replaces the state. Otherwise its pauses, used quotas and leases are merged into
+// it.
 func RestoreLost(s, last *Snapshot, at Instant, owner string) {
 	m := &s.address.machine
-	ignorant := m.reason == ReasonFresh && m.since.sub(last.clock.now) < recentActivity // its creator knew nothing
+	ignorant := m.reason == ReasonFresh && m.since.sub(last.clock.now) < recentActivity // created without any knowledge
 	newer := last.clock.now >= s.clock.now || ignorant
 	now := s.advance(at)
 	if newer {
@@ -308,7 +312,7 @@ func RestoreLost(s, last *Snapshot, at Instant, owner string) {
 		}
 	}
 	for _, p := range last.processes.list {
-		if processOf(p.id) != owner || s.processes.byID(p.id) != nil {
+		if processIDOf(p.id) != owner || s.processes.byID(p.id) != nil {
 			continue
 		}
 		key := p.key
@@ -330,6 +334,7 @@ func (u *usage) mergeMax(last usage) {
 	}
 }
 
+// translateKey returns the number of a key that has the number id in others; 0 if the key is unknown here.
 func (l *accounts) translateKey(others *accounts, id uint64) uint64 {
 	theirs, k := others.keyByID(id)
 	if k == nil {
@@ -343,7 +348,8 @@ func (l *accounts) translateKey(others *accounts, id uint64) uint64 {
 	return 0
 }
 
-// NewRestoredSnapshot returns a cautious snapshot to replace a removed one that was last seen as last.
+// NewRestoredSnapshot returns a snapshot to replace one whose file was removed. It is like last, the snapshot that was
+// last seen, but with an empty bucket and no grants for one ceiling_window.
 func NewRestoredSnapshot(last *Snapshot, at Instant) Snapshot {
 	s := last.Clone()
 	MarkUncertain(&s, at)
@@ -351,13 +357,13 @@ func NewRestoredSnapshot(last *Snapshot, at Instant) Snapshot {
 	return s
 }
 
-// IsRefused reports whether several machines have used the state recently, so that none may.
+// IsRefused reports whether no machine may use the state, because several machines have used it at the same time.
 func IsRefused(s *Snapshot, at Instant) bool {
 	left := time.Unix(0, s.clock.refusedUntil).Sub(at.Wall)
 	return left > 0 && left <= refusalPeriod
 }
 
-// Refuse marks the state as used by several machines.
+// Refuse marks the state as used by several machines. IsRefused then returns true for ten minutes.
 func Refuse(s *Snapshot, at Instant) { s.clock.refusedUntil = at.Wall.Add(refusalPeriod).UnixNano() }
 
 // IsForeign reports whether another machine, or another boot of this one, has just written the state.
@@ -365,10 +371,10 @@ func IsForeign(s *Snapshot, at Instant) bool {
 	return s.clock.writtenElsewhere(at) && at.Wall.Sub(time.Unix(0, s.clock.wall)) < recentActivity
 }
 
-// IsWrittenBy reports whether a machine has written the state, as far as is known.
+// IsWrittenBy reports whether a machine wrote the state last, or the last writer is unknown.
 func IsWrittenBy(s *Snapshot, machine string) bool {
 	return s.clock.machine == machine || s.clock.machine == ""
 }
 
-// AdvanceClock advances the clock, so that the snapshot names its last writer even if nothing else changed.
+// AdvanceClock advances the clock to an instant. The snapshot then names its writer even if nothing else has changed.
 func (s *Snapshot) AdvanceClock(at Instant) { s.advance(at) }

@@ -6,28 +6,29 @@ import (
 )
 
 const (
-	// learnWindow is how far back to look for the busiest window of good answers. A 429 that asks for a pause this long
-	// is not about a limit per second, so nothing is learned from it.
+	// learnWindow is how far back to look for the busiest window of good answers. A 429 that asks for a pause at least
+	// this long is not about a limit per second, so nothing is learned from it.
 	learnWindow     = 10 * time.Second
-	relearnDelay    = 5 * time.Minute
-	learnedLifetime = 24 * time.Hour
+	relearnDelay    = 5 * time.Minute // how long nothing is learned after a limit turned out to be wrong
+	learnedLifetime = 24 * time.Hour  // how long a limit is kept after the last 429
 )
 
 // learnedLimit is the upstream's limit, if it is below rate_base, as a number of answers in one window. The first 429s
 // set it from the answers just before them, each later 429 lowers it by one, and good answers raise it again.
 type learnedLimit struct {
-	answers int           // in a window; 0: no limit is known
-	window  time.Duration // the ceiling_window of the process that learned it
-	since   Stamp         // when it was learned
+	answers int           // the most answers in a window; 0: no limit is known
+	window  time.Duration // the length of the window: ceiling_window of the process that learned the limit
+	since   Stamp         // when the limit was learned
 	last429 Stamp
 
 	count429        int   // 429s without a whole window of good answers between them
-	provenAnswers   int   // the limit before the last series of raises, or the first learned one
+	provenAnswers   int   // the limit before the last series of raises, or the first learned limit
 	trialRaise      int   // the size of the latest raise, while it is on trial; 0: none
 	untilRaise      int   // good answers until the next raise
 	noLearningUntil Stamp // learning is suspended until then
 }
 
+// rate returns the limit in requests a second, 0 if no limit is known.
 func (l *learnedLimit) rate() float64 {
 	if l.answers == 0 {
 		return 0
@@ -35,43 +36,44 @@ func (l *learnedLimit) rate() float64 {
 	return float64(l.answers) / l.window.Seconds()
 }
 
-func (l *learnedLimit) atMost(wish float64) float64 {
+// capRate returns baseRate, or the learned rate if that is lower.
+func (l *learnedLimit) capRate(baseRate float64) float64 {
 	if l.answers == 0 {
-		return wish
+		return baseRate
 	}
-	if l.answers <= minAnswers(l.window, wish) { // a whole number: up to one answer a window too many
-		return learnedFloor(wish)
+	if l.answers <= minAnswers(l.window, baseRate) { // minAnswers is rounded up, so l.rate() may be above the floor
+		return learnedFloor(baseRate)
 	}
-	return min(wish, l.rate())
+	return min(baseRate, l.rate())
 }
 
 // learnedFloor is the lowest rate that can be learned, so that an upstream that refuses a tenth of all requests at any
 // rate does not drive the rate to zero.
 func learnedFloor(rate float64) float64 { return min(rate, max(5, rate/8)) }
 
-func minAnswers(window time.Duration, wish float64) int {
-	return int(math.Ceil(learnedFloor(wish)*window.Seconds() - 1e-9))
+func minAnswers(window time.Duration, baseRate float64) int {
+	return int(math.Ceil(learnedFloor(baseRate)*window.Seconds() - 1e-9))
 }
 
-// on429 learns from the first 429 of an overrun. The window does not include it yet.
-func (l *learnedLimit) on429(m *machine, t *Tuning, now Stamp, wish float64) {
+// on429 learns from a 429 that is not part of the same burst as the last one. The window does not include it yet.
+func (l *learnedLimit) on429(m *machine, t *Tuning, now Stamp, baseRate float64) {
 	l.count429++
 	l.last429 = now
 	if m.state != Normal && m.state != Throttle || m.pauseUntil.sub(now) >= learnWindow {
 		return
 	}
 	if l.answers > 0 && m.state == Normal {
-		l.lower(t, now, wish)
+		l.lower(t, now, baseRate)
 	}
 	if l.count429 >= t.NThrottle && now >= l.noLearningUntil {
-		l.learn(t, now, m.window.maxGoodAnswers(now.add(-learnWindow), t.CeilingWindow), wish)
+		l.learn(t, now, m.window.maxGoodAnswers(now.add(-learnWindow), t.CeilingWindow), baseRate)
 	}
 }
 
 // learn sets the limit to one less than the most good answers in one window.
-func (l *learnedLimit) learn(t *Tuning, now Stamp, most int, wish float64) {
-	answers := max(most-1, minAnswers(t.CeilingWindow, wish))
-	if most < 2 || float64(answers)/t.CeilingWindow.Seconds() >= l.atMost(wish) {
+func (l *learnedLimit) learn(t *Tuning, now Stamp, most int, baseRate float64) {
+	answers := max(most-1, minAnswers(t.CeilingWindow, baseRate))
+	if most < 2 || float64(answers)/t.CeilingWindow.Seconds() >= l.capRate(baseRate) {
 		return
 	}
 	if l.answers == 0 {
@@ -80,10 +82,10 @@ func (l *learnedLimit) learn(t *Tuning, now Stamp, most int, wish float64) {
 	l.answers, l.window, l.trialRaise, l.untilRaise = answers, t.CeilingWindow, 0, answers
 }
 
-// lower undoes the raise on trial, or lowers the limit by one. If even half of the proven limit meets 429s, they do not
-// come from the rate, and the limit is forgotten.
-func (l *learnedLimit) lower(t *Tuning, now Stamp, wish float64) {
-	l.answers = max(l.answers-max(l.trialRaise, 1), minAnswers(l.window, wish))
+// lower undoes the raise on trial, or lowers the limit by one. If it falls below half of the proven limit, the 429s do
+// not come from the rate, and lower forgets the limit.
+func (l *learnedLimit) lower(t *Tuning, now Stamp, baseRate float64) {
+	l.answers = max(l.answers-max(l.trialRaise, 1), minAnswers(l.window, baseRate))
 	l.trialRaise, l.untilRaise = 0, t.RampAfter
 	if 2*l.answers < l.provenAnswers {
 		l.answers, l.noLearningUntil = 0, now.add(relearnDelay)
@@ -92,7 +94,7 @@ func (l *learnedLimit) lower(t *Tuning, now Stamp, wish float64) {
 
 // onGoodAnswer raises the limit after enough good answers, if requests had to wait: by one, then by two, four and so
 // on.
-func (l *learnedLimit) onGoodAnswer(m *machine, t *Tuning, now Stamp, wish float64) {
+func (l *learnedLimit) onGoodAnswer(m *machine, t *Tuning, now Stamp, baseRate float64) {
 	if now.sub(m.pauseUntil) >= t.CeilingWindow {
 		l.count429 = 0
 	}
@@ -109,7 +111,7 @@ func (l *learnedLimit) onGoodAnswer(m *machine, t *Tuning, now Stamp, wish float
 		l.trialRaise *= 2
 	}
 	l.answers += l.trialRaise
-	if l.untilRaise = l.answers; l.rate() >= wish {
+	if l.untilRaise = l.answers; l.rate() >= baseRate {
 		l.answers, l.trialRaise = 0, 0
 	}
 }
@@ -127,10 +129,10 @@ func (l *learnedLimit) wait(now Stamp, c *ceiling) time.Duration {
 	return c.wait(now, l.answers, l.window)
 }
 
-// statedLimit is the limit in the upstream's rate-limit fields. It applies for its own period after the last answer
-// with it.
+// statedLimit is the limit in the upstream's rate-limit fields. It applies for one period after the last answer that
+// stated it.
 type statedLimit struct {
-	quota      int // 0: none
+	quota      int // requests in a period; 0: no limit was stated
 	period     time.Duration
 	lastStated Stamp
 }
@@ -151,13 +153,21 @@ func (l *statedLimit) wait(now Stamp, c *ceiling, window time.Duration) time.Dur
 	return c.wait(now, said.allowedIn(window), window)
 }
 
-func (l *learnedLimit) mergeLower(alone learnedLimit, carried func(Stamp) Stamp) {
+// mergeLower takes over a lower limit that was learned in isolation. translate converts its times.
+func (l *learnedLimit) mergeLower(alone learnedLimit, translate func(Stamp) Stamp) {
 	if alone.answers > 0 && (l.answers == 0 || alone.rate() < l.rate()) {
 		*l = alone
-		l.since, l.last429, l.noLearningUntil = carried(alone.since), carried(alone.last429), carried(alone.noLearningUntil)
+		l.since, l.last429, l.noLearningUntil = translate(
+			alone.since,
+		), translate(
+			alone.last429,
+		), translate(
+			alone.noLearningUntil,
+		)
 	}
 }
 
+// maxGoodAnswers returns the largest number of good answers in any span of time since from.
 func (w *window) maxGoodAnswers(from Stamp, span time.Duration) int {
 	most, oldest := 0, 0
 	var good []int64

@@ -10,23 +10,22 @@ import (
 
 // Limits is the content of an answer's rate-limit fields. The zero Limits stands for an answer without them.
 type Limits struct {
-	Quota  int           // requests in Window; 0: not given
+	Quota  int           // requests allowed in Window; 0: not given
 	Window time.Duration // the period of Quota
-	Spent  time.Duration // how long no requests are left; 0: some are left, or it was not given
+	Spent  time.Duration // time until the quota renews, if it is used up; 0: requests are left, or not given
 }
 
 const (
 	maxLimitsLen = 1 << 10   // bytes; a longer field is ignored
 	maxQuota     = 1_000_000 // a larger quota is ignored, because our own limit is lower
-	// epochFrom is the least Reset value that counts as a Unix time. A smaller one is a number of seconds.
-	epochFrom = 1_000_000_000
+	// minUnixTime is the least Reset value that counts as a Unix time. A smaller one is a number of seconds.
+	minUnixTime = 1_000_000_000
 )
 
 // ParseLimits reads the rate-limit fields of an answer that arrived at now: RateLimit-Policy and RateLimit as
 // structured fields (draft-ietf-httpapi-ratelimit-headers-10, section 3 and 4), RateLimit with limit, remaining and
 // reset (drafts 03 to 07), and X-RateLimit-Limit, -Remaining and -Reset, with or without "X-". Of several limits the
-// strictest counts. Malformed, duplicate, negative and absurd values count as
-// absent.
+// strictest counts. Malformed, duplicate and negative values count as absent, and so do values above the bounds.
 func ParseLimits(h http.Header, now time.Time) Limits {
 	var l Limits
 	for _, p := range parseItems(h, "RateLimit-Policy") {
@@ -34,7 +33,7 @@ func ParseLimits(h http.Header, now time.Time) Limits {
 	}
 	windows := map[string]int{}
 	for _, p := range parseItems(h, "RateLimit-Policy") {
-		windows[p.name()] = p["w"]
+		windows[p.itemName()] = p["w"]
 	}
 	for _, p := range parseItems(h, "RateLimit") {
 		remaining, said := p["r"]
@@ -44,7 +43,7 @@ func ParseLimits(h http.Header, now time.Time) Limits {
 			reset = p["reset"]
 		}
 		if reset == 0 {
-			reset = windows[p.name()]
+			reset = windows[p.itemName()]
 		}
 		if said && remaining == 0 {
 			l.addWait(reset)
@@ -53,7 +52,7 @@ func ParseLimits(h http.Header, now time.Time) Limits {
 	for _, prefix := range []string{"X-RateLimit-", "RateLimit-"} {
 		remaining, said := singleNumber(h, prefix+"Remaining")
 		reset, known := singleNumber(h, prefix+"Reset")
-		if reset >= epochFrom {
+		if reset >= minUnixTime {
 			if sent, err := http.ParseTime(h.Get("Date")); err == nil && sent.Sub(now).Abs() <= maxSkew {
 				now = sent
 			}
@@ -82,15 +81,15 @@ func (l *Limits) addWait(seconds int) {
 	}
 }
 
-// allowedIn returns how many requests the quota allows in a window: its share, rounded up.
+// allowedIn returns how many requests the quota allows in a window, in proportion to the window's length, rounded up.
 func (l *Limits) allowedIn(window time.Duration) int {
 	return min(max(1, int(math.Ceil(float64(l.Quota)*window.Seconds()/l.Window.Seconds()-1e-9))), maxGrants)
 }
 
-// params are the parameters of one item of a list, by key. The item's name is a key too, in quotes.
+// params are the parameters of one item of a list, by key. The item's name is also a key, in quotes.
 type params map[string]int
 
-func (p params) name() string {
+func (p params) itemName() string {
 	for key := range p {
 		if strings.HasPrefix(key, `"`) {
 			return key

@@ -6,42 +6,43 @@ import (
 	"time"
 )
 
-// machine is the state machine with all its evidence. Only step changes its state.
+// machine is the state machine of an address or an account, with its evidence. Only step changes the state, except when
+// an operator resets the machine.
 type machine struct {
-	state  State
-	from   State  // the state before
-	epoch  uint64 // grows with every transition
-	since  Stamp  // when the state was entered
-	reason Reason // of the last transition
+	state         State
+	previousState State  // the state before
+	epoch         uint64 // grows with every transition
+	since         Stamp  // when the state was entered
+	reason        Reason // the reason of the last transition
 
-	permits  uint64 // number of the newest permit
-	firstTry Stamp  // when the newest permit of a request's first try was granted
+	permits      uint64 // number of the newest permit
+	lastFirstTry Stamp  // when the newest permit of a request's first try was granted
 
 	sleepUntil        Stamp
 	pauseUntil        Stamp
-	blockUntil        Stamp         // end of CacheOnly; 0: none
-	cooldown          time.Duration // 0: sleep_min
-	timeAtMaxCooldown time.Duration // the total length of failed rounds at the longest cooldown
+	blockUntil        Stamp         // when CacheOnly ends by itself; 0: never
+	cooldown          time.Duration // the length of Sleep; 0: sleep_min
+	timeAtMaxCooldown time.Duration // the total length of failed Sleeps of the longest length
 
 	window         window
 	streak429      int
 	last429Permit  uint64        // newest permit when the last 429 was counted
 	last429Wait    time.Duration // the random pause after that 429
-	failures       int           // streak of 5xx and network errors
+	failures       int           // 5xx and network errors in a row
 	failingSince   Stamp         // the first failure since the last good answer; 0: none
 	lastGoodPermit uint64        // newest permit at the last good answer
-	probingAfter   uint64        // newest permit when the streak in Throttle reached n_failures; 0: it is shorter
-	lostConnection uint64        // the last lost connection, 0 for none
+	probingAfter   uint64        // newest permit when failures in Throttle reached n_failures; 0: they have not
+	lostConnection uint64        // the last lost connection; 0: none
 	lostPermit     uint64        // newest permit when that loss was counted
-	successes      int           // since the state was entered
+	successes      int           // good answers since the state was entered
 
-	confirmations   int    // how often in a row a rule with hysteresis has held
-	confirmedPermit uint64 // newest permit when it last held
-	highRatioSince  Stamp  // since when the error ratio has been too high; 0: it is not
+	confirmations   int    // how many times in a row a rule with hysteresis has held
+	confirmedPermit uint64 // newest permit when that rule last held
+	highRatioSince  Stamp  // since when the error ratio has been too high; 0: it is not too high
 
-	easingSince       Stamp        // since when Throttle's rate has risen
-	learned           learnedLimit // the upstream's limit, if it is below rate_base
-	stated            statedLimit  // the limit that its answers state
+	easingSince       Stamp        // when Throttle's rate began to rise
+	learned           learnedLimit // the upstream's limit, learned from 429s, if it is below rate_base
+	stated            statedLimit  // the limit that the upstream's answers state
 	lastTokenShortage Stamp        // when a request in Normal last waited for a token or the ceiling
 	seen429           bool         // a 429 since the machine left Normal, or most errors before that were 429s
 }
@@ -52,14 +53,14 @@ type Event struct {
 	Status     int           // HTTP status, 0 if there was no answer
 	RetryAfter Wait          // used for Throttled and Deferred, and for Server with status 503
 	Limits     Limits        // from the answer's rate-limit fields
-	Connection uint64        // identifies a broken connection: all requests on it count as one failure
+	Connection uint64        // identifies a broken connection: all requests on it count as one failure; 0: none
 	Key        KeyVerdict    // the answer's verdict on the key
-	Latency    time.Duration // of the try, for hooks only
+	Latency    time.Duration // how long the try took; only hooks use it
 	Attempt    int           // the number of the try, from 1; usually only the first try counts as evidence
 	First      uint64        // the permit number of the first try; 0: unknown, or this is the first
 }
 
-// Obeyed reports whether the limiter obeys a Retry-After of the answer.
+// Obeyed reports whether the limiter obeys a Retry-After in an answer of this kind.
 func (e *Event) Obeyed() bool {
 	return e.Outcome == Throttled || e.Outcome == Deferred || e.Outcome == Server &&
 		e.Status == http.StatusServiceUnavailable
@@ -72,26 +73,27 @@ func (e *Event) wait() (time.Duration, bool) {
 	return 0, false
 }
 
-// alive reports whether the answer refuses this one request but shows that the upstream works.
-func (e *Event) alive() bool {
+// showsUpstreamUp reports whether the answer refuses only its own request but shows that the upstream works.
+func (e *Event) showsUpstreamUp() bool {
 	return e.Outcome == Deferred || e.Outcome == Client && e.Status != 401 && e.Status != 403
 }
 
 func (m *machine) start(now Stamp, why Reason) {
 	if m.reason == ReasonNone {
-		m.state, m.from, m.reason = Normal, Normal, why
+		m.state, m.previousState, m.reason = Normal, Normal, why
 	}
-	// Start above the numbers of an earlier state, whose permits may still be in use.
+	// The time is above all permit numbers of an earlier state file, whose permits may still be in use.
 	m.epoch = uint64(millis(now))
 	m.permits = m.epoch
 	m.since = now
 }
 
-// reset forgets everything about the upstream, and perhaps keeps the pause. Numbers continue from the old machine's.
+// reset forgets everything about the upstream, but keeps the pause if pause is true. The numbers of epochs and permits
+// go on from the old ones.
 func (m *machine) reset(now Stamp, pause bool) {
 	old := *m
 	*m = machine{
-		state: Normal, from: Normal, epoch: old.epoch + 1, since: now, reason: ReasonReset,
+		state: Normal, previousState: Normal, epoch: old.epoch + 1, since: now, reason: ReasonReset,
 		permits: old.permits, last429Permit: old.permits,
 	}
 	if pause {
@@ -99,20 +101,22 @@ func (m *machine) reset(now Stamp, pause bool) {
 	}
 }
 
+// stepInput is an event for the machine: an answer, the passing of time or an operator's command.
 type stepInput struct {
 	trigger trigger
 	event   Event
-	permit  uint64 // the answer's permit
+	permit  uint64 // the number of the answer's permit
 	command command
-	period  time.Duration // the operator's auto-recover period; 0: no end
-	draw    float64       // in [0,1)
+	period  time.Duration // how long the operator's CacheOnly lasts; 0: no end
+	draw    float64       // a random number in [0,1)
 	rate    float64       // the largest rate of all processes in Normal
-	slots   int           // the slots in Throttle
-	pause   time.Duration // that the answer asks of all requests
+	slots   int           // the number of slots in Throttle
+	pause   time.Duration // the pause that the answer's Retry-After asks of all requests; 0: none
 
-	streakOnly bool // the answer is not in the window, so it confirms no ratio
+	streakOnly bool // whether the answer counts only for streaks, not for the error ratio
 }
 
+// command is an operator's command.
 type command uint8
 
 const (
@@ -121,6 +125,7 @@ const (
 	resumeCommand
 )
 
+// step applies an event: it counts an answer as evidence, and makes the transition of the first rule that holds.
 func (m *machine) step(t *Tuning, now Stamp, v stepInput) (Transition, bool) {
 	m.learned.expire(now)
 	if v.trigger == onAnswer && !m.recordAnswer(t, now, &v) {
@@ -131,7 +136,7 @@ func (m *machine) step(t *Tuning, now Stamp, v stepInput) (Transition, bool) {
 		f.counts = m.window.count(now, t)
 		f.ratioSustained = !v.streakOnly && m.ratioSustained(t, now, f.counts)
 		if m.highRatioSince != 0 {
-			m.easingSince = now // a ratio this high may come from the rate
+			m.easingSince = now // the rate may cause so high a ratio, so it does not rise
 		}
 	}
 	for i := range rules {
@@ -143,6 +148,7 @@ func (m *machine) step(t *Tuning, now Stamp, v stepInput) (Transition, bool) {
 	return Transition{}, false
 }
 
+// recordAnswer counts an answer. It reports whether the answer is evidence, so that rules must be checked.
 func (m *machine) recordAnswer(t *Tuning, now Stamp, v *stepInput) bool {
 	evidence := m.countAnswer(t, now, v)
 	m.updateProbing(t)
@@ -153,7 +159,7 @@ func (m *machine) countAnswer(t *Tuning, now Stamp, v *stepInput) bool {
 	e := &v.event
 	if e.Connection != 0 && e.Outcome == Network {
 		if e.Connection == m.lostConnection && v.permit <= m.lostPermit {
-			return false // the loss of this connection was counted
+			return false // the loss of this connection was already counted
 		}
 		m.lostConnection, m.lostPermit = e.Connection, m.permits
 	}
@@ -183,7 +189,7 @@ func (m *machine) countAnswer(t *Tuning, now Stamp, v *stepInput) bool {
 	case Network:
 		m.failures++
 	case Client, Deferred:
-		if m.state != HalfOpen || !e.alive() {
+		if m.state != HalfOpen || !e.showsUpstreamUp() {
 			return false
 		}
 		m.successes++
@@ -199,12 +205,12 @@ func (m *machine) countAnswer(t *Tuning, now Stamp, v *stepInput) bool {
 	return true
 }
 
-// countRetry counts the answer to a second or later try. A failure is evidence only if there was no good answer since
-// the first try. counted is false if the answer counts like a first one.
+// countRetry counts the answer to a second or later try. A failure is evidence only if there has been no good answer
+// since the first try. counted is false if the caller must count the answer like that of a first try.
 func (m *machine) countRetry(t *Tuning, now Stamp, e *Event) (evidence, counted bool) {
 	switch {
-	case e.Outcome == OK && (m.state != Throttle || now.sub(m.firstTry) < t.ThrottleEase):
-		m.markAlive() // it shows that the upstream works, not how well
+	case e.Outcome == OK && (m.state != Throttle || now.sub(m.lastFirstTry) < t.ThrottleEase):
+		m.markAlive() // a good retry shows that the upstream works, but says nothing about the error ratio
 		return false, true
 	case e.Outcome != Server && e.Outcome != Network:
 		return false, false
@@ -215,7 +221,7 @@ func (m *machine) countRetry(t *Tuning, now Stamp, e *Event) (evidence, counted 
 	return true, true
 }
 
-// markAlive ends the streak of failures. One good answer makes a round of probes a success.
+// markAlive ends the streak of failures after a good answer. In HalfOpen it also resets the cooldown.
 func (m *machine) markAlive() {
 	m.failures, m.failingSince, m.lastGoodPermit = 0, 0, m.permits
 	if m.state == HalfOpen {
@@ -223,6 +229,7 @@ func (m *machine) markAlive() {
 	}
 }
 
+// updateProbing starts or ends probing in Throttle: with n_failures in a row, only one request at a time may go.
 func (m *machine) updateProbing(t *Tuning) {
 	switch {
 	case m.state != Throttle || m.failures < t.NFailures:
@@ -232,10 +239,11 @@ func (m *machine) updateProbing(t *Tuning) {
 	}
 }
 
+// probing reports whether only one request at a time may go, to find out whether the upstream works.
 func (m *machine) probing() bool { return m.state == HalfOpen || m.probingAfter != 0 }
 
-// applyPause pauses all processes if an answer asks for it, even one of an earlier epoch. It returns the wait that its
-// Retry-After asks of all requests. Call it before step, which counts the answer.
+// applyPause pauses all processes if an answer asks for it, even an answer of an earlier epoch. It returns the wait
+// that the answer's Retry-After asks of all requests. It must be called before step, which counts the answer.
 func (m *machine) applyPause(t *Tuning, now Stamp, answer *stepInput, current bool) time.Duration {
 	e := &answer.event
 	m.stated.update(now, &e.Limits)
@@ -263,21 +271,21 @@ func (m *machine) applyPause(t *Tuning, now Stamp, answer *stepInput, current bo
 	return asked
 }
 
-// pausesEverybody reports whether a 503's Retry-After applies to all requests. A lone one may come from one bad backend
-// and applies to its own request only.
+// pausesEverybody reports whether a 503's Retry-After applies to all requests. A single 503 may come from one bad
+// backend of the upstream, so it applies to its own request only.
 func (m *machine) pausesEverybody(t *Tuning, e *Event, current bool) bool {
 	streak := m.failures
 	if current && (e.Attempt <= 1 || m.state == HalfOpen || !m.answeredSince(e.First)) {
-		streak++ // this one
+		streak++ // step will count this answer
 	}
-	return streak >= t.NFailures || current && m.state == HalfOpen && m.from != Throttle
+	return streak >= t.NFailures || current && m.state == HalfOpen && m.previousState != Throttle
 }
 
-// answeredSince reports whether there was a good answer since that permit of a request's first try.
+// answeredSince reports whether there has been a good answer since the permit of a request's first try.
 func (m *machine) answeredSince(first uint64) bool { return first <= m.lastGoodPermit }
 
-// randomPause returns the pause after a 429 without Retry-After: full jitter, and at least minPause from the second 429
-// in a row on.
+// randomPause returns the pause after a 429 without Retry-After: full jitter, with at least minPause for the second and
+// later 429s in a row.
 func (m *machine) randomPause(current bool, draw float64) time.Duration {
 	streak := m.streak429
 	if current {
@@ -289,6 +297,7 @@ func (m *machine) randomPause(current bool, draw float64) time.Duration {
 	return max(minPause, fullJitter(streak, draw))
 }
 
+// ratioSustained reports whether the error ratio has been at least sustainedRatio for sustainedFor.
 func (m *machine) ratioSustained(t *Tuning, now Stamp, n Counts) bool {
 	switch {
 	case n.Total() < t.MinSamples:
@@ -303,8 +312,8 @@ func (m *machine) ratioSustained(t *Tuning, now Stamp, n Counts) bool {
 	return now.sub(m.highRatioSince) >= sustainedFor
 }
 
-// confirmed reports whether a rule holds and is confirmed. One with hysteresis has to hold several times in a row, each
-// time with a newer permit.
+// confirmed reports whether a rule holds and is confirmed. A rule with hysteresis must hold several times in a row,
+// each time for the answer to a newer permit.
 func (m *machine) confirmed(r *Rule, f *ruleInput) bool {
 	holds := r.holds(*f)
 	if r.Confirmation != hysteresis {
@@ -324,15 +333,16 @@ func (m *machine) confirmed(r *Rule, f *ruleInput) bool {
 	return m.confirmations >= f.t.Hysteresis
 }
 
+// enter makes the transition of a rule.
 func (m *machine) enter(r *Rule, f *ruleInput) Transition {
 	tr := Transition{From: m.state, To: r.To, Reason: r.Reason}
 	if m.state == Normal {
 		m.seen429 = f.counts.Throttled > 0 && 2*f.counts.Throttled >= f.counts.Errors()
 	}
-	if r.To == Throttle && (m.state != HalfOpen || m.from != Throttle) {
+	if r.To == Throttle && (m.state != HalfOpen || m.previousState != Throttle) {
 		m.easingSince = f.now
 	}
-	m.state, m.from, m.reason, m.since = r.To, m.state, r.Reason, f.now
+	m.state, m.previousState, m.reason, m.since = r.To, m.state, r.Reason, f.now
 	m.epoch++
 	m.updateProbing(f.t)
 	m.window.records = m.window.records[:0]
@@ -343,8 +353,8 @@ func (m *machine) enter(r *Rule, f *ruleInput) Transition {
 	return tr
 }
 
-// maxCooldown returns the longest cooldown. It is shorter in an outage without 429s, where a probe every 10 s does no
-// harm.
+// maxCooldown returns the longest cooldown. It is shorter in an outage without 429s, because frequent probes do no harm
+// there.
 func (m *machine) maxCooldown(t *Tuning) time.Duration {
 	if m.seen429 {
 		return t.SleepMax
@@ -352,6 +362,7 @@ func (m *machine) maxCooldown(t *Tuning) time.Duration {
 	return max(min(t.SleepMaxOutage, t.SleepMax), t.SleepMin)
 }
 
+// clampedCooldown returns the cooldown within the bounds of the tuning.
 func (m *machine) clampedCooldown(t *Tuning) time.Duration {
 	return min(max(m.cooldown, t.SleepMin), m.maxCooldown(t))
 }
@@ -364,13 +375,14 @@ func (s Stamp) deadlineAfter(d time.Duration) Stamp {
 	return s.add(d)
 }
 
+// blockedAtLeastBy reports whether the state is CacheOnly for a reason of the same or a higher rank.
 func (m *machine) blockedAtLeastBy(r Reason) bool {
 	return m.state == CacheOnly && m.reason.rank() >= r.rank()
 }
 
 func (m *machine) blockEnded(now Stamp) bool { return m.blockUntil != 0 && now >= m.blockUntil }
 
-// applyAutoRecover sets an end of CacheOnly for all processes, unless an operator ordered CacheOnly.
+// applyAutoRecover lets CacheOnly after a long outage end after auto_recover, for all processes.
 func (m *machine) applyAutoRecover(t *Tuning, now Stamp) {
 	if t.AutoRecover == 0 || m.state != CacheOnly || m.reason != ReasonPolicy {
 		return
@@ -387,10 +399,10 @@ func (m *machine) allowance() *allowance {
 	return &allowances[m.state]
 }
 
-// pace returns a pace in Normal as reduced by the present state. Throttle starts with a share of the rate and doubles
-// it every throttle_ease: errors that a lower rate does not cure do not come from the rate.
+// pace reduces a pace in Normal to that of the present state. Throttle starts with a share of the rate, which doubles
+// every throttle_ease, because errors that continue at a low rate do not come from the rate.
 func (m *machine) pace(normal pace, t *Tuning, now Stamp) pace {
-	rate := m.learned.atMost(normal.rate)
+	rate := m.learned.capRate(normal.rate)
 	p := m.allowance().pace(rate, normal.burst)
 	if m.state != Throttle || m.probingAfter != 0 || p.rate <= 0 {
 		return p
@@ -399,7 +411,7 @@ func (m *machine) pace(normal pace, t *Tuning, now Stamp) pace {
 	return newPace(min(rate, p.rate*math.Exp2(doublings)), normal.burst)
 }
 
-// blocked reports whether all requests are blocked now, why, and until when (0: without an end).
+// blocked reports whether all requests are blocked now, why, and until when (0: no end).
 func (m *machine) blocked(now Stamp) (cause Reason, until Stamp, blocked bool) {
 	switch {
 	case m.state == CacheOnly:
@@ -413,7 +425,7 @@ func (m *machine) blocked(now Stamp) (cause Reason, until Stamp, blocked bool) {
 	}
 }
 
-// blockEnd returns when the present block or pause ends, 0 if there is none or it has no end.
+// blockEnd returns when the present block or pause ends; 0 if there is none or it has no end.
 func (m *machine) blockEnd(now Stamp) Stamp {
 	switch {
 	case m.state == Sleep:
@@ -427,20 +439,22 @@ func (m *machine) blockEnd(now Stamp) Stamp {
 }
 
 func (m *machine) block(l *timeline) Block {
-	return Block{m.state, m.reason, l.time(m.since), l.time(m.blockEnd(l.now))}
+	return Block{m.state, m.reason, l.wallTime(m.since), l.wallTime(m.blockEnd(l.now))}
 }
 
-// record is one answer. Milliseconds are enough and keep a full window small.
+// record is one answer in the window.
 type record struct {
-	at      int64 // shared time in ms
+	at      int64 // shared time in milliseconds
 	outcome Outcome
 }
 
+// window holds the newest answers, from which error ratios are computed.
 type window struct {
 	records []record
 }
 
-// Counts are the answers in a window by kind, without client errors, which say nothing about the upstream.
+// Counts are the numbers of answers in a window by kind. Client errors are not in the window, because they say nothing
+// about the upstream.
 type Counts struct {
 	OK        int // 2xx, 304
 	Throttled int // 429
@@ -454,7 +468,7 @@ func (c Counts) Total() int { return c.OK + c.Throttled + c.Server + c.Network }
 // Errors returns the number of answers that are errors.
 func (c Counts) Errors() int { return c.Throttled + c.Server + c.Network }
 
-// Ratio returns errors over total, 0 when there is no answer.
+// Ratio returns the share of errors among all answers; 0 if there are no answers.
 func (c Counts) Ratio() float64 {
 	if c.Total() == 0 {
 		return 0
@@ -464,8 +478,8 @@ func (c Counts) Ratio() float64 {
 
 func millis(at Stamp) int64 { return int64(at) / int64(time.Millisecond) }
 
-// add appends an answer and drops those too old for both the tuning and the defaults. The defaults count, so that a
-// process with a short window does not drop the evidence of others.
+// add appends an answer and drops old ones. It keeps at least what the defaults keep, so that a process with a short
+// window does not drop the evidence of other processes.
 func (w *window) add(now Stamp, o Outcome, t *Tuning) {
 	d := &defaults
 	age, size := max(t.Window, d.Window), max(t.WindowRecords, d.WindowRecords)
@@ -482,7 +496,7 @@ func (w *window) count(now Stamp, t *Tuning) Counts {
 	return w.countNewest(now, t, t.WindowRecords)
 }
 
-// countNewest does as count, but among at most the newest most answers.
+// countNewest counts answers like count, but at most the newest ones up to the number most.
 func (w *window) countNewest(now Stamp, t *Tuning, most int) Counts {
 	oldest := millis(now) - t.Window.Milliseconds()
 	first := max(len(w.records)-min(most, t.WindowRecords), 0)

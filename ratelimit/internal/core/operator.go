@@ -17,8 +17,8 @@ type Override struct {
 
 const processesKey = "processes"
 
-// override is a setting that an operator has changed for all processes. It takes precedence from their next request
-// until it ends.
+// override is a setting that an operator has changed for all processes. It applies from their next request until it
+// ends, in place of their configuration.
 type override struct {
 	key, value string
 	until      Stamp // 0: no end
@@ -26,16 +26,18 @@ type override struct {
 
 type overrides struct {
 	list []override
-	seq  uint64 // grows with each change of list, so that readers can cache
+	seq  uint64 // grows with each change of list; readers use it to keep what they computed
 }
 
 func (l *timeline) publicOverrides(list []override) (out []Override) {
 	for _, o := range list {
-		out = append(out, Override{o.key, o.value, l.time(o.until)})
+		out = append(out, Override{o.key, o.value, l.wallTime(o.until)})
 	}
 	return out
 }
 
+// applyTo returns a process's own tuning with the overrides. It skips invalid overrides and resolves contradictions,
+// and returns them as errors.
 func (l *overrides) applyTo(own Tuning) (Tuning, []error) {
 	t := own
 	var problems []error
@@ -57,7 +59,7 @@ func (l *overrides) applyTo(own Tuning) (Tuning, []error) {
 	return t, problems
 }
 
-func (l *overrides) dropWhere(ends func(override) bool) {
+func (l *overrides) removeWhere(ends func(override) bool) {
 	before := len(l.list)
 	l.list = slices.DeleteFunc(l.list, ends)
 	l.seq += uint64(before - len(l.list))
@@ -78,27 +80,27 @@ func (l *overrides) set(values []override) error {
 
 func (s *Snapshot) dropOverrides(now Stamp) {
 	ended := func(o override) bool { return o.until != 0 && o.until <= now }
-	s.overrides.dropWhere(ended)
+	s.overrides.removeWhere(ended)
 	for i := range s.accounts.list {
 		a := &s.accounts.list[i]
 		a.overrides = slices.DeleteFunc(a.overrides, ended)
 	}
 }
 
-// EffectiveTuning is the tuning that applies to a process: its own with operators' overrides, divided if it is alone.
+// EffectiveTuning is the tuning that applies to a process: its own tuning with operators' overrides, divided by parts.
 type EffectiveTuning struct {
 	Tuning
-	Own       Tuning  // the process's own
-	Problems  []error // overrides that can't be applied as they are
+	Own       Tuning  // the process's own tuning, without overrides
+	Problems  []error // overrides that were skipped or changed, because they are invalid or contradict other settings
 	Overrides []Override
 
-	seq   uint64 // of the overrides in the snapshot
+	seq   uint64 // the version of the snapshot's overrides
 	parts int
 }
 
-// InForce returns the tuning that applies to a process. before is the last result, which it returns again if nothing
-// has changed.
-func (s *Snapshot) InForce(at Instant, own Tuning, before *EffectiveTuning) *EffectiveTuning {
+// EffectiveTuning returns the tuning that applies to a process. before is the last result; it is returned again if
+// nothing has changed.
+func (s *Snapshot) EffectiveTuning(at Instant, own Tuning, before *EffectiveTuning) *EffectiveTuning {
 	s.dropOverrides(s.advance(at))
 	parts := max(at.Parts, 1)
 	if before != nil && before.Own == own && before.seq == s.overrides.seq && before.parts == parts {
@@ -115,8 +117,8 @@ func (s *Snapshot) InForce(at Instant, own Tuning, before *EffectiveTuning) *Eff
 	return t
 }
 
-// Override changes settings for all processes, for a time or, with 0, without an end. For an unknown key, a bad value
-// or contradicting values it changes nothing and returns a *TuningError.
+// Override changes settings for all processes. The change ends after lasts; 0 means no end. For an unknown key, a bad
+// value or contradicting values it changes nothing and returns a *TuningError.
 func (s *Snapshot) Override(at Instant, values map[string]string, lasts time.Duration) error {
 	now := s.advance(at)
 	s.dropOverrides(now)
@@ -131,11 +133,11 @@ func (s *Snapshot) Override(at Instant, values map[string]string, lasts time.Dur
 	return nil
 }
 
-// EndOverrides ends the overrides of these keys; without keys, all.
+// EndOverrides ends the overrides of these keys, or all overrides if there are no keys.
 func (s *Snapshot) EndOverrides(at Instant, keys ...string) {
 	now := s.advance(at)
 	s.dropOverrides(now)
-	s.overrides.dropWhere(func(o override) bool { return len(keys) == 0 || slices.Contains(keys, o.key) })
+	s.overrides.removeWhere(func(o override) bool { return len(keys) == 0 || slices.Contains(keys, o.key) })
 }
 
 // ForceCacheOnly blocks all requests until Resume, or for period if that is not 0.
@@ -151,8 +153,8 @@ func (s *Snapshot) Resume(at Instant) (Transition, bool) {
 	return view{s, s.advance(at), &defaults, 1}.step(stepInput{trigger: onOperator, command: resumeCommand})
 }
 
-// Reset forgets everything about the upstream. It keeps what protects it: slots, bucket, recent permits and, unless
-// force is set, the pause.
+// Reset forgets everything about the upstream: state, evidence, overrides and reservations. It keeps what protects the
+// upstream: slots, the bucket, recent permits and, unless force is set, the pause.
 func (s *Snapshot) Reset(at Instant, force bool) {
 	now := s.advance(at)
 	s.address.reset(now, !force)
@@ -169,8 +171,8 @@ func (s *Snapshot) Reset(at Instant, force bool) {
 	}
 }
 
-// checkOverrides returns an error for overrides that contradict each other. [overrides.applyTo] checks them against a
-// process's own values.
+// checkOverrides returns an error for overrides that are invalid or contradict each other. [overrides.applyTo] resolves
+// contradictions with a process's own values.
 func checkOverrides(overrides map[string]override) error {
 	t := Default()
 	for _, o := range overrides {
@@ -277,8 +279,8 @@ func (l *accountLimits) set(key, value string) (ok bool) {
 	return ok
 }
 
-// TuneAccount overrides limits of an account, for a time or, with 0, without an end. For an unknown key or a bad value
-// it changes nothing and returns a *TuningError.
+// TuneAccount overrides limits of an account. The change ends after lasts; 0 means no end. For an unknown key or a bad
+// value it changes nothing and returns a *TuningError.
 func (s *Snapshot) TuneAccount(at Instant, name string, values map[string]string, lasts time.Duration) error {
 	for k, v := range values {
 		if err := setAccountField(new(accountLimits), k, v); err != nil {
@@ -293,8 +295,8 @@ func (s *Snapshot) TuneAccount(at Instant, name string, values map[string]string
 	return nil
 }
 
-// EnableAccount enables or disables an account, for a time or, with 0, without an end. Enabling also retries its
-// refused keys.
+// EnableAccount enables or disables an account. The change ends after lasts; 0 means no end. Enabling also makes its
+// refused keys unproven, so that requests try them again.
 func (s *Snapshot) EnableAccount(at Instant, name string, on bool, lasts time.Duration) {
 	now := s.advance(at)
 	a := s.accounts.getOrAdd(now, name)
@@ -304,7 +306,7 @@ func (s *Snapshot) EnableAccount(at Instant, name string, on bool, lasts time.Du
 	}
 }
 
-// ResetAccount ends the overrides of these limits of an account; without keys, all.
+// ResetAccount ends the overrides of these limits of an account, or all its overrides if there are no keys.
 func (s *Snapshot) ResetAccount(at Instant, name string, keys ...string) {
 	s.advance(at)
 	if a := s.accounts.byName(name); a != nil {

@@ -16,7 +16,7 @@ func sinceBoot() (time.Duration, bool) {
 	return time.Duration(ts.Nano()), true
 }
 
-// bootID is unknown here: a count that went back means a restart.
+// bootID returns "", because these systems have no boot id. A time since boot that runs backwards means a reboot.
 func bootID() string { return "" }
 
 func rawMachineID() string {

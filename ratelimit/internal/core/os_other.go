@@ -4,7 +4,7 @@ package core
 
 import "time"
 
-// sinceBoot is unknown here; the wall clock stands in.
+// sinceBoot returns false: the time since boot is unknown on other systems.
 func sinceBoot() (time.Duration, bool) { return 0, false }
 
 func bootID() string { return "" }

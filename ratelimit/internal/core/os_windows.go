@@ -12,8 +12,8 @@ import (
 
 var queryInterruptTime = windows.NewLazySystemDLL("kernelbase.dll").NewProc("QueryInterruptTimePrecise")
 
-// sinceBoot returns the time since the system started, suspended time included: the interrupt time in steps of
-// 100 ns, before Windows 10 the tick count in milliseconds.
+// sinceBoot returns the time since the system started, suspended time included. It has a precision of 100 ns, or of
+// milliseconds before Windows 10.
 func sinceBoot() (time.Duration, bool) {
 	if queryInterruptTime.Find() != nil {
 		return windows.DurationSinceBoot(), true
@@ -23,6 +23,7 @@ func sinceBoot() (time.Duration, bool) {
 	return time.Duration(t) * 100, true
 }
 
+// timeOfDay is SYSTEM_TIMEOFDAY_INFORMATION. Its times are in units of 100 ns.
 type timeOfDay struct {
 	BootTime      int64
 	CurrentTime   int64
@@ -33,7 +34,7 @@ type timeOfDay struct {
 	SleepTimeBias uint64
 }
 
-// bootID names this start of the system: its boot time before any later correction of the clock.
+// bootID returns the boot time as it was before any later correction of the clock, which identifies the boot.
 var bootID = sync.OnceValue(func() string {
 	var t timeOfDay
 	err := windows.NtQuerySystemInformation(windows.SystemTimeOfDayInformation,

@@ -10,22 +10,23 @@ import (
 type Preference struct {
 	Account string
 	Key     Fingerprint
-	// Test uses exactly this key, even if it is refused, disabled or without quota.
+	// Test makes the request use exactly this key, even if the key is refused or its account disabled or without quota.
 	Test bool
 }
 
+// candidate is an account that a request may use, with what decides whether it is chosen.
 type candidate struct {
 	config  *Account
-	account *account // nil: unknown to the state
+	account *account // the account's shared state; nil: it has none yet
 	limits  limits
-	key     *accountKey // a free key
-	running int         // running requests
-	limit   int         // the most that may run
-	usable  bool        // enabled, with at least one key not refused
-	wait    time.Duration
+	key     *accountKey   // a key that is free now
+	running int           // running requests of the account
+	limit   int           // most running requests of the account
+	usable  bool          // whether the account is enabled and has a key that is not refused
+	wait    time.Duration // until the account's pace allows a request
 
-	cause Reason // why it can't take a request; ReasonNone: it can
-	until Stamp
+	cause Reason // why the account can't take a request now; ReasonNone: it can
+	until Stamp  // when the cause ends; 0: unknown
 }
 
 func (v view) candidate(own *Account) candidate {
@@ -55,24 +56,24 @@ func (v view) candidate(own *Account) candidate {
 	}
 	switch {
 	case c.limits.quota.On() && v.quotaLeft(a, &c.limits) < 1:
-		c.cause, c.until = ReasonBudget, a.quota.current(v.now).ends()
+		c.cause, c.until = ReasonBudget, a.quota.current(v.now).end()
 	case c.limits.slots > 0 && running >= c.limits.slots:
 		c.cause = ReasonAccount
 	default:
-		if c.key = v.freeKey(&c); c.key == nil {
+		if c.key = v.findFreeKey(&c); c.key == nil {
 			c.cause = ReasonAccount
 		}
 	}
 	return c
 }
 
-// freeKey returns the free key with the fewest running requests, and of those the one that was idle for longest; nil if
-// none is free.
-func (v view) freeKey(c *candidate) (best *accountKey) {
+// findFreeKey returns the free key with the fewest running requests. Of several such keys it returns the one that was
+// used least recently. It returns nil if no key is free.
+func (v view) findFreeKey(c *candidate) (best *accountKey) {
 	least := 0
 	for _, print := range c.config.Keys {
 		k := c.account.findKey(print)
-		if k == nil || k.standing.Unusable() || !v.keyFree(k, &c.limits) {
+		if k == nil || k.standing.Unusable() || !v.isKeyFree(k, &c.limits) {
 			continue
 		}
 		n := v.s.queue.leasesOfKey(k.id)
@@ -101,8 +102,8 @@ func (v view) accountReady(p *process) bool {
 	return len(p.accounts) == 0
 }
 
-// quotaCandidates returns the usable accounts if each of them has a quota, otherwise nil. With quotas alone, a request
-// must not wait when all are used up.
+// quotaCandidates returns the usable accounts if each of them has a quota, otherwise nil. If each has one, a request is
+// refused when all quotas are used up.
 func (v view) quotaCandidates(list []Account) (in []candidate) {
 	for i := range list {
 		c := v.candidate(&list[i])
@@ -117,22 +118,23 @@ func (v view) quotaCandidates(list []Account) (in []candidate) {
 	return in
 }
 
+// pick is the account and key for a request, or the reason why no account can take the request now.
 type pick struct {
-	account *account // nil: none can take it
+	account *account // nil: no account can take the request
 	key     *accountKey
 	limits  limits
-	running int // of the account
+	running int // running requests of the account
 	why     Why
 	wait    time.Duration // until the account's own pace allows the request
-	full    []string      // accounts that were skipped because all their slots are taken
+	full    []string      // accounts that were skipped because all their slots are in use
 
-	// If no account can take it:
+	// The fields below are set if no account can take the request.
 
 	cause  Reason
 	state  State
-	until  Stamp       // when one is expected to; 0: unknown
-	refuse bool        // none ever will
-	pinned *accountKey // it waits for the slot of its preference alone
+	until  Stamp       // when an account is expected to take the request; 0: unknown
+	refuse bool        // whether no account will ever take the request
+	pinned *accountKey // the preferred key, if the request waits for this key only
 }
 
 func (v view) pick(ask *PermitRequest) pick {
@@ -141,7 +143,7 @@ func (v view) pick(ask *PermitRequest) pick {
 		candidates[i] = v.candidate(&ask.Accounts[i])
 	}
 	if ask.Prefer != nil {
-		if p, ok := v.preferred(ask.Prefer, candidates); ok {
+		if p, ok := v.pickPreferred(ask.Prefer, candidates); ok {
 			return p
 		}
 	}
@@ -171,7 +173,7 @@ func (v view) pick(ask *PermitRequest) pick {
 		if c.config.Priority < best.config.Priority && c.usable {
 			p.why = BySpill
 		}
-		if c.cause == ReasonNone && c.config.Priority == best.config.Priority { // the first account of the group to be ready
+		if c.cause == ReasonNone && c.config.Priority == best.config.Priority { // any account of this priority will do
 			p.wait = min(p.wait, c.wait)
 		}
 	}
@@ -182,9 +184,9 @@ func (p *pick) useCandidate(c *candidate) {
 	p.account, p.key, p.limits, p.running = c.account, c.key, c.limits, c.running
 }
 
-// preferred is pick for a request with a preferred account and key. ok is false if those are refused, blocked, disabled
-// or without quota: then any account will do.
-func (v view) preferred(want *Preference, candidates []candidate) (p pick, ok bool) {
+// pickPreferred picks the preferred account and key. ok is false if they are refused, blocked, disabled or without
+// quota; then the request may use any account.
+func (v view) pickPreferred(want *Preference, candidates []candidate) (p pick, ok bool) {
 	i := slices.IndexFunc(candidates, func(c candidate) bool { return c.config.Name == want.Account })
 	if i < 0 || !slices.Contains(candidates[i].config.Keys, want.Key) || candidates[i].account == nil {
 		return p, false
@@ -197,7 +199,7 @@ func (v view) preferred(want *Preference, candidates []candidate) (p pick, ok bo
 		p.why = ByTest
 	case !c.usable || c.key == nil || c.key.standing.Unusable() || c.cause != ReasonNone && c.cause != ReasonAccount:
 		return p, false
-	case c.cause == ReasonAccount || !v.keyFree(c.key, &c.limits):
+	case c.cause == ReasonAccount || !v.isKeyFree(c.key, &c.limits):
 		p = pick{cause: ReasonAccount, state: v.s.address.machine.state, pinned: c.key, full: []string{c.config.Name}}
 	default:
 		p.useCandidate(c)
@@ -206,8 +208,8 @@ func (v view) preferred(want *Preference, candidates []candidate) (p pick, ok bo
 	return p, true
 }
 
-// setWaitReason sets what a request waits for if no account can take it: a slot, if an account is only full; otherwise
-// the first end of a block or renewal of a quota. If no account is usable, it sets refuse.
+// setWaitReason sets what a request waits for if no account can take it: a slot, if only the slots of an account are in
+// use; otherwise the first end of a block or renewal of a quota. If no account is usable, it sets refuse.
 func (p *pick) setWaitReason(candidates []candidate) {
 	p.cause, p.refuse = ReasonNoAccount, true
 	for i := range candidates {
@@ -230,6 +232,7 @@ func (p *pick) setWaitReason(candidates []candidate) {
 // sooner reports whether a is before b. 0 means never.
 func sooner(a, b Stamp) bool { return a != 0 && (b == 0 || a < b) }
 
+// takeKey records in the account's state and in the lease that a request uses the picked account and key.
 func (v view) takeKey(p *pick, l *lease) Choice {
 	a, k := p.account, p.key
 	a.lastGrant, k.lastGrant = v.now, v.now
@@ -244,10 +247,10 @@ func (v view) takeKey(p *pick, l *lease) Choice {
 	return Choice{a.name, k.fingerprint, p.why, p.running + 1, p.limits.slots, p.full}
 }
 
-// choose returns the account for a request, nil if none can take it: of those that can, the one with the smallest
-// priority number; then one whose pace allows the request now; then the one with the smallest share of its limit in
-// use; then the one that was idle for longest. So requests spill over to the next priority only if the slots of the
-// first are full, not if its pace makes them wait.
+// choose returns the account for a request, nil if none can take it. It compares the accounts by priority number, then
+// by whether their pace allows the request now, then by the share of their limit in use, and last by the time of their
+// last use. So requests spill over to the next priority only if all slots of the first are in use, not if its pace
+// makes them wait.
 func choose(list []candidate) (best *candidate) {
 	for i := range list {
 		if c := &list[i]; c.cause == ReasonNone && (best == nil || c.betterThan(best)) {
@@ -270,14 +273,14 @@ func (c *candidate) betterThan(o *candidate) bool {
 	return c.account.lastGrant < o.account.lastGrant
 }
 
-// Why is why a request uses its account.
+// Why is the reason for the choice of an account.
 type Why uint8
 
-// The reasons of a choice.
+// The reasons for a choice.
 const (
-	ByPriority Why = iota // its priority is the first with a free account
-	BySpill               // accounts of smaller priority numbers are full
-	BySticky              // its session uses it
+	ByPriority Why = iota // no usable account has a smaller priority number
+	BySpill               // the accounts with smaller priority numbers can't take the request
+	BySticky              // the request prefers this account, which its session already uses
 	ByTest                // an operator is testing the key
 )
 

@@ -193,7 +193,7 @@ func (c *crowd) granted(before *Snapshot, now Stamp, owner string, a PermitReque
 		if tk.number == a.Ticket {
 			break
 		}
-		if now.sub(tk.retryAt) <= lateAfter && before.queue.leasesOf(tk.owner) < c.tuning.Concurrency {
+		if now.sub(tk.retryAt) <= lateTicketAfter && before.queue.leasesOf(tk.owner) < c.tuning.Concurrency {
 			c.Fatalf("%s was served before ticket %d", owner, tk.number)
 		}
 	}

@@ -12,15 +12,15 @@ type Report struct {
 	Tuning *Tuning
 	Pass   PermitID
 	Event  Event
-	Draw   float64 // in [0,1), for random waits
-	// KeepBudget keeps the permit's request reserved if it was not answered, because it belongs to a reservation.
+	Draw   float64 // a random number in [0,1), for random waits
+	// KeepBudget keeps the permit's request reserved if it was not answered. It is set for requests of a reservation.
 	KeepBudget bool
 }
 
 // RecordResult is the effect of a report.
 type RecordResult struct {
-	Late         bool          // the permit was of an older epoch or had expired, so the answer is no evidence
-	Pause        time.Duration // how long all processes are paused from now; 0: no pause
+	Late         bool          // the permit is of an older epoch or has expired, so the answer does not count as evidence
+	Pause        time.Duration // how long all processes must pause from now; 0: no pause
 	Transition   Transition
 	Transitioned bool        // whether there was a transition
 	Keys         []KeyChange // keys that became usable or unusable
@@ -45,7 +45,7 @@ func (s *Snapshot) Record(at Instant, r Report) RecordResult {
 		p.releaseReserved(1)
 	}
 	if e.Connection != 0 {
-		e.Connection = e.Connection*31 + p.key // two processes may use the same number
+		e.Connection = e.Connection*31 + p.key // processes number their connections independently
 	}
 
 	out := RecordResult{Late: !ok || r.Pass.Epoch != m.epoch}
@@ -78,7 +78,7 @@ func (s *Snapshot) Record(at Instant, r Report) RecordResult {
 	return out
 }
 
-// LimitedBy is what the upstream limits, so what a 429 throttles: the address or an account.
+// LimitedBy is the subject of the upstream's limit, which a 429 throttles: the address or an account.
 type LimitedBy int
 
 // TMDB limits by address. Other upstreams, such as another gateway, limit by account.
@@ -100,13 +100,14 @@ func (l LimitedBy) String() string {
 // KeyVerdict is what an answer says about the key of its request.
 type KeyVerdict uint8
 
-// The verdicts. A 401 or 403 for another reason is KeyUnknown.
+// The verdicts. A 401 or 403 for a reason other than the key is KeyUnknown.
 const (
-	KeyUnknown   KeyVerdict = iota // nothing
+	KeyUnknown   KeyVerdict = iota // the answer does not say
 	KeyRefused                     // this key is not accepted
 	KeySuspended                   // the account behind the key is suspended
 )
 
+// keyEffect is what an answer changes about the keys of the request's account.
 type keyEffect uint8
 
 const (
@@ -116,18 +117,18 @@ const (
 	suspendAllKeys           // all keys of the account are unusable
 )
 
-// attributionRule is a row of the table that says which machine an answer is evidence for. The first row that matches
-// decides.
+// attributionRule is a row of the table that says which machines an answer is evidence for: the account's, the
+// address's, both or none. The first row that matches applies.
 type attributionRule struct {
-	outcomes     []Outcome
-	status       int        // of the answer; 0: any
-	verdict      KeyVerdict // of the answer; KeyUnknown: any
+	outcomes     []Outcome  // the answer has one of these outcomes, or the verdict
+	status       int        // the answer's HTTP status; 0: any
+	verdict      KeyVerdict // the answer's verdict on the key; KeyUnknown: see outcomes
 	limitedBy    LimitedBy
-	anyLimitedBy bool // limitedBy does not matter
+	anyLimitedBy bool // whether the row applies whatever the upstream limits by
 
 	keys    keyEffect
-	account bool // it is evidence for the account's machine, and may pause the account
-	address bool // the same for the address
+	account bool // whether the answer is evidence for the account's machine and may pause the account
+	address bool // whether the answer is evidence for the address's machine and may pause all requests
 }
 
 var attributionRules = []attributionRule{
@@ -141,7 +142,7 @@ var attributionRules = []attributionRule{
 	{outcomes: []Outcome{Server, Network}, anyLimitedBy: true, address: true},
 	// An upstream that queues requests itself, such as another gateway, limits each of its clients.
 	{outcomes: []Outcome{Deferred}, status: http.StatusTooManyRequests, limitedBy: ByAccount, account: true},
-	// Such an answer concerns one request only. It may still end HalfOpen, because it shows that the upstream works.
+	// These answers concern one request only. They may still end HalfOpen, because they show that the upstream works.
 	{outcomes: []Outcome{Client, Deferred}, limitedBy: ByAddress, address: true},
 	{outcomes: []Outcome{Client, Deferred}, limitedBy: ByAccount, account: true, address: true},
 	{outcomes: []Outcome{Cancelled, Misconfigured}, anyLimitedBy: true, address: true},
@@ -153,7 +154,7 @@ func attributionOf(e *Event, by LimitedBy) attributionRule {
 		if (row.anyLimitedBy || row.limitedBy == by) && (row.status == 0 || row.status == e.Status) &&
 			(row.verdict != KeyUnknown && row.verdict == e.Key || slices.Contains(row.outcomes, e.Outcome)) {
 			out := *row
-			if e.Outcome == Client && e.alive() { // the upstream accepted the key before it answered 404
+			if e.Outcome == Client && e.showsUpstreamUp() { // the upstream accepted the key before it answered 404
 				out.keys = proveKey
 			}
 			return out

@@ -13,8 +13,8 @@ import (
 
 const (
 	maxRetryAfter    = 24 * time.Hour // a longer wait is shortened to this
-	minRetryAfter    = time.Second    // a shorter, zero or past wait is raised to this
-	maxSkew          = 24 * time.Hour // a Date further from the local clock comes from a clock that was never set
+	minRetryAfter    = time.Second    // a shorter wait, or a time in the past, is raised to this
+	maxSkew          = 24 * time.Hour // a Date further from the local clock is ignored: that clock was never set
 	maxRetryAfterLen = 64             // bytes; a longer field is ignored
 )
 
@@ -33,11 +33,12 @@ func (w Wait) String() string {
 }
 
 // ParseRetryAfter reads the Retry-After (RFC 9110, section 10.2.3) of an answer that arrived at now. Seconds may have
-// a fraction. Dates are compared with the answer's own Date header, or with now where that header is missing, not
-// valid or more than a day off. Values under 1 s, zero, negative and past are 1 s; values over 24 h are 24 h.
+// a fraction. A date is compared with the answer's Date header, or with now if that header is missing, invalid or more
+// than a day off. A value under 1 s, including zero, negative values and dates in the past, becomes 1 s; a value over
+// 24 h becomes 24 h.
 //
-// A value that cannot be parsed, a list and a duplicate header count as absent. The error is only a warning: the Wait
-// is valid in any case.
+// A value that cannot be parsed, a list or a duplicate header counts as absent. The error is only a warning: the Wait
+// is always valid.
 func ParseRetryAfter(h http.Header, now time.Time) (Wait, error) {
 	values := h.Values("Retry-After")
 	if len(values) == 0 {
@@ -87,8 +88,8 @@ func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") =
 const (
 	backoffBase = 1500 * time.Millisecond
 	backoffCap  = 30 * time.Second
-	minPause    = time.Second // the shortest pause from the second 429 in a row on
-	sleepJitter = 0.1         // the largest random addition to a Sleep, as a share of it
+	minPause    = time.Second // the shortest pause after the second and later 429s in a row
+	sleepJitter = 0.1         // the largest random addition to a Sleep, as a share of its length
 )
 
 // RetryDelay returns how long a request waits before its n-th retry, for a random draw in [0,1): full jitter, or the

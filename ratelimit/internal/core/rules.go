@@ -6,13 +6,13 @@ import "time"
 // through. The machine, the documents, the graph and the tests all read it.
 
 const (
-	sustainedRatio = 0.60            // the error ratio that Throttle does not cure
-	sustainedFor   = 5 * time.Minute // how long that ratio has to last
-	recentAnswers  = 50              // how many of the newest answers decide on recovery
+	sustainedRatio = 0.60            // an error ratio this high for sustainedFor leads from Throttle to Sleep
+	sustainedFor   = 5 * time.Minute // how long the error ratio must stay at sustainedRatio
+	recentAnswers  = 50              // how many of the newest answers decide whether Throttle may end
 )
 
-// rules are tried in order, from the most restrictive target state to the least. The first rule that holds is the
-// event's only transition. A rule without a trigger is checked when an answer arrives; a rule without a confirmation
+// rules are tried in order, from the most restrictive target state to the least. Only the first rule that holds is
+// applied to an event. A rule without a trigger is checked when an answer arrives; a rule without a confirmation
 // applies immediately.
 var rules = []Rule{
 	{
@@ -25,7 +25,7 @@ var rules = []Rule{
 		holds:     func(f ruleInput) bool { return f.pause > f.t.SleepMax && f.m.state != CacheOnly },
 		enter:     ruleInput.blockForPause,
 	}, {
-		From: in(HalfOpen), To: CacheOnly, Reason: ReasonPolicy,
+		From: oneOf(HalfOpen), To: CacheOnly, Reason: ReasonPolicy,
 		Condition: "the first probe of a round from Sleep fails, and such rounds at the longest cooldown add up to " +
 			"cacheonly_after * sleep_max",
 		holds: func(f ruleInput) bool {
@@ -33,70 +33,70 @@ var rules = []Rule{
 		},
 		enter: ruleInput.blockForAutoRecover,
 	}, {
-		From: in(Normal), To: Sleep, Reason: ReasonConsecutiveFailures,
+		From: oneOf(Normal), To: Sleep, Reason: ReasonConsecutiveFailures,
 		Condition: "n_failures 5xx or network errors in a row, unless it is a relapse",
 		holds:     func(f ruleInput) bool { return f.m.failures >= f.t.NFailures && !f.isRelapse() },
 		enter:     ruleInput.sleep,
 	}, {
-		From: in(Throttle), To: Sleep, Reason: ReasonConsecutiveFailures,
+		From: oneOf(Throttle), To: Sleep, Reason: ReasonConsecutiveFailures,
 		Condition: "5xx or network errors in a row: 3 * n_failures, or n_failures + slots where that is more",
 		holds:     func(f ruleInput) bool { return f.m.failures >= f.t.NFailures+max(2*f.t.NFailures, f.slots) },
 		enter:     ruleInput.sleep,
 	}, {
-		From: in(Throttle), To: Sleep, Reason: ReasonConsecutive429, Condition: "n_cacheonly 429s in a row",
+		From: oneOf(Throttle), To: Sleep, Reason: ReasonConsecutive429, Condition: "n_cacheonly 429s in a row",
 		holds: func(f ruleInput) bool { return f.m.streak429 >= f.t.NCacheOnly },
 		enter: ruleInput.sleep,
 	}, {
-		From: in(Throttle), To: Sleep, Reason: ReasonSustainedErrors, Confirmation: sustained,
+		From: oneOf(Throttle), To: Sleep, Reason: ReasonSustainedErrors, Confirmation: sustained,
 		Condition: "error ratio >= 0.60 for 5 min",
 		holds:     func(f ruleInput) bool { return f.ratioSustained },
 		enter:     ruleInput.sleep,
 	}, {
-		From: in(HalfOpen), To: Sleep, Reason: ReasonProbeFailed,
+		From: oneOf(HalfOpen), To: Sleep, Reason: ReasonProbeFailed,
 		Condition: "the first probe of a round from Sleep fails: 429, 5xx or network error",
 		holds:     ruleInput.roundFailed,
 		enter:     ruleInput.sleepLonger,
 	}, {
-		From: in(HalfOpen), To: Sleep, Reason: ReasonProbeFailed, Condition: "a later probe of a round from Sleep fails",
-		holds: func(f ruleInput) bool { return f.failed() && f.m.from != Throttle },
+		From: oneOf(HalfOpen), To: Sleep, Reason: ReasonProbeFailed, Condition: "a later probe of a round from Sleep fails",
+		holds: func(f ruleInput) bool { return f.failed() && f.m.previousState != Throttle },
 		enter: ruleInput.sleep,
 	}, {
-		From: in(CacheOnly), To: Sleep, trigger: onOperator, Reason: ReasonResume, Condition: "an operator resumes",
+		From: oneOf(CacheOnly), To: Sleep, trigger: onOperator, Reason: ReasonResume, Condition: "an operator resumes",
 		holds: func(f ruleInput) bool { return f.command == resumeCommand },
 		enter: ruleInput.resume,
 	}, {
-		From: in(CacheOnly), To: Sleep, trigger: onClock, Reason: ReasonAutoRecover,
+		From: oneOf(CacheOnly), To: Sleep, trigger: onClock, Reason: ReasonAutoRecover,
 		Condition: "the auto-recover period has passed",
 		holds:     func(f ruleInput) bool { return f.m.blockEnded(f.now) && f.m.reason != ReasonRetryAfterLong },
 		enter:     ruleInput.startProbing,
 	}, {
-		From: in(CacheOnly), To: Sleep, trigger: onClock, Reason: ReasonRetryAfterElapsed,
+		From: oneOf(CacheOnly), To: Sleep, trigger: onClock, Reason: ReasonRetryAfterElapsed,
 		Condition: "the long Retry-After has passed",
 		holds:     func(f ruleInput) bool { return f.m.blockEnded(f.now) && f.m.reason == ReasonRetryAfterLong },
 		enter:     ruleInput.startProbing,
 	}, {
-		From: in(Normal), To: Throttle, Reason: ReasonErrorRatio, Confirmation: hysteresis,
+		From: oneOf(Normal), To: Throttle, Reason: ReasonErrorRatio, Confirmation: hysteresis,
 		Condition: "error ratio >= p_throttle",
 		holds:     func(f ruleInput) bool { return f.counts.Total() >= f.t.MinSamples && f.counts.Ratio() >= f.t.PThrottle },
 	}, {
-		From: in(Normal), To: Throttle, Reason: ReasonConsecutive429, Condition: "n_throttle 429s in a row",
+		From: oneOf(Normal), To: Throttle, Reason: ReasonConsecutive429, Condition: "n_throttle 429s in a row",
 		holds: func(f ruleInput) bool { return f.m.streak429 >= f.t.NThrottle },
 	}, {
-		From: in(Normal), To: Throttle, Reason: ReasonConsecutiveFailures,
+		From: oneOf(Normal), To: Throttle, Reason: ReasonConsecutiveFailures,
 		Condition: "n_failures 5xx or network errors in a row in a relapse: after HalfOpen, before min_samples good answers",
 		holds:     func(f ruleInput) bool { return f.m.failures >= f.t.NFailures && f.isRelapse() },
 	}, {
-		From: in(HalfOpen), To: Throttle, Reason: ReasonProbeFailed, Condition: "a probe of a round from Throttle fails",
-		holds: func(f ruleInput) bool { return f.failed() && f.m.from == Throttle },
+		From: oneOf(HalfOpen), To: Throttle, Reason: ReasonProbeFailed, Condition: "a probe of a round from Throttle fails",
+		holds: func(f ruleInput) bool { return f.failed() && f.m.previousState == Throttle },
 	}, {
-		From: in(Throttle), To: HalfOpen, Reason: ReasonSuccessWindowOK, Confirmation: hysteresis,
+		From: oneOf(Throttle), To: HalfOpen, Reason: ReasonSuccessWindowOK, Confirmation: hysteresis,
 		Condition: "s_recover successes since entering, and error ratio of the newest 50 < p_recover",
 		holds:     func(f ruleInput) bool { return f.m.successes >= f.t.SRecover && f.recentRatioOK() },
 	}, {
-		From: in(Sleep), To: HalfOpen, trigger: onClock, Reason: ReasonSleepElapsed, Condition: "now >= sleep_until",
+		From: oneOf(Sleep), To: HalfOpen, trigger: onClock, Reason: ReasonSleepElapsed, Condition: "now >= sleep_until",
 		holds: func(f ruleInput) bool { return f.now >= f.m.sleepUntil },
 	}, {
-		From: in(HalfOpen), To: Normal, Reason: ReasonProbeOK, Condition: "probe_success good probes",
+		From: oneOf(HalfOpen), To: Normal, Reason: ReasonProbeOK, Condition: "probe_success good probes",
 		holds: func(f ruleInput) bool { return f.m.successes >= f.t.ProbeSuccess },
 		enter: ruleInput.forget429s,
 	},
@@ -140,17 +140,20 @@ func (f ruleInput) forget429s()   { f.m.seen429 = false }
 
 func (f ruleInput) failed() bool { return f.event.Outcome.failed() }
 
-// roundFailed reports whether a probe failed before any probe of the round from Sleep succeeded: the upstream is still
-// down.
+// roundFailed reports whether a probe failed in a round after Sleep in which no probe has succeeded: the upstream is
+// still down.
 func (f ruleInput) roundFailed() bool {
-	return f.failed() && f.m.from != Throttle && f.m.successes == 0
+	return f.failed() && f.m.previousState != Throttle && f.m.successes == 0
 }
 
-// isRelapse reports whether Normal was entered from HalfOpen only a few good answers ago. An upstream that answers now
-// and then is not down.
-func (f ruleInput) isRelapse() bool { return f.m.from == HalfOpen && f.m.successes < f.t.MinSamples }
+// isRelapse reports whether Normal was entered from HalfOpen only a few good answers ago. An upstream that gives a good
+// answer now and then is not down.
+func (f ruleInput) isRelapse() bool {
+	return f.m.previousState == HalfOpen && f.m.successes < f.t.MinSamples
+}
 
-// lastCooldownAtMax returns the cooldown before the round that has just failed if it was the longest one, else 0.
+// lastCooldownAtMax returns the cooldown before the round that has just failed if it had the longest possible length,
+// otherwise 0.
 func (f ruleInput) lastCooldownAtMax() time.Duration {
 	if d := f.m.clampedCooldown(f.t); d >= f.m.maxCooldown(f.t) {
 		return d
@@ -158,9 +161,9 @@ func (f ruleInput) lastCooldownAtMax() time.Duration {
 	return 0
 }
 
-// recentRatioOK reports whether few of the newest answers are errors. Older ones do not count, so that the errors of
-// Throttle's first seconds do not delay its end. It needs s_recover answers, or fewer if all are good, because a
-// process that asks rarely must recover too.
+// recentRatioOK reports whether few of the newest answers are errors. Older answers do not count, because the errors of
+// Throttle's first seconds must not delay its end. It needs s_recover answers, or fewer if all are good: a process that
+// seldom sends requests must recover too.
 func (f ruleInput) recentRatioOK() bool {
 	n := f.m.window.countNewest(f.now, f.t, recentAnswers)
 	enough := n.Total() >= f.t.SRecover || n.Errors() == 0

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// scope is a subject of the upstream's limits: its address or, if it limits by account, an account.
+// scope is what a limit of the upstream applies to: the address that requests come from, or an account.
 type scope struct {
-	machine machine // unused if its epoch is 0: the upstream limits by address, and this is an account
+	machine machine // an account's machine is unused, with epoch 0, if the upstream limits by address
 	bucket  bucket
 	quota   usage
 }
 
-// step steps the machine, with the pace and the slots in Normal, and adjusts the bucket to the new state.
+// step applies an event to the machine and adjusts the bucket to the new state. normal is the pace in Normal, slots the
+// number of slots in Throttle.
 func (c *scope) step(now Stamp, t *Tuning, v stepInput, normal pace, slots int) (Transition, bool) {
 	m := &c.machine
 	v.rate, v.slots = normal.rate, slots
@@ -42,18 +43,18 @@ func (c *scope) reset(now Stamp, keepPause bool) {
 	}
 }
 
-// merge takes over the pause and the bucket use of another copy. carried translates its times.
-func (c *scope) merge(from *scope, carried func(Stamp) Stamp) {
+// merge takes over the pause and the bucket use of another copy. translate converts its times.
+func (c *scope) merge(from *scope, translate func(Stamp) Stamp) {
 	if c.machine.epoch != 0 {
-		c.machine.pauseUntil = max(c.machine.pauseUntil, carried(from.machine.pauseUntil))
+		c.machine.pauseUntil = max(c.machine.pauseUntil, translate(from.machine.pauseUntil))
 	}
-	c.bucket.fullAt = max(c.bucket.fullAt, carried(from.bucket.fullAt))
+	c.bucket.fullAt = max(c.bucket.fullAt, translate(from.bucket.fullAt))
 }
 
 // pace is a rate with its burst. The zero pace allows nothing.
 type pace struct {
 	rate  float64 // requests a second
-	burst float64 // capacity in tokens, at least 1 where rate > 0
+	burst float64 // capacity in tokens, at least 1 if rate > 0
 }
 
 func newPace(rate, capacity float64) pace {
@@ -63,16 +64,18 @@ func newPace(rate, capacity float64) pace {
 	return pace{rate, max(1, min(capacity, rate))}
 }
 
-// interval is the time for one token, rounded up, so that the rate is never exceeded.
+// interval returns the time for one token. It is rounded up, so that the rate is never exceeded.
 func (p pace) interval() time.Duration {
 	return time.Duration(math.Ceil(float64(time.Second) / p.rate))
 }
 
 // bucket is a token bucket, stored as a theoretical arrival time (GCRA, ITU-T I.371). All processes share one, at the
-// pace of the fastest, and each also has its own, at its own pace.
+// pace of the fastest process. Each process also has a bucket at its own pace.
 type bucket struct {
-	fullAt Stamp // when the bucket will be full; in the past: it is full
+	fullAt Stamp // when the bucket will be full; a time in the past means that it is full
 }
+
+// start fills the bucket with a number of tokens.
 
 func (b *bucket) start(now Stamp, p pace, tokens float64) {
 	if p.rate > 0 {
@@ -81,12 +84,14 @@ func (b *bucket) start(now Stamp, p pace, tokens float64) {
 	}
 }
 
+// wait returns the time until the bucket has a token.
 func (b *bucket) wait(now Stamp, p pace) time.Duration {
 	slack := time.Duration((p.burst - 1) * float64(p.interval()))
 	return max(b.fullAt.sub(now)-slack, 0)
 }
 
-// capDebt limits the bucket's debt to an empty bucket at this pace, because tokens taken at a lower rate cost more.
+// capDebt raises a negative number of tokens to zero. Debt arises when the rate rises, because tokens taken at a lower
+// rate take longer to refill.
 func (b *bucket) capDebt(now Stamp, p pace) {
 	if p.rate > 0 {
 		b.fullAt = min(b.fullAt, now.add(time.Duration(p.burst*float64(p.interval()))))
@@ -109,16 +114,16 @@ func (b *bucket) tokens(now Stamp, p pace) float64 {
 // changePace changes the pace and keeps the number of tokens, up to the new capacity.
 func (b *bucket) changePace(now Stamp, from, to pace) {
 	if to.rate <= 0 {
-		return // the next state that allows requests sets it
+		return // the next state that allows requests sets the tokens
 	}
 	tokens := min(b.tokens(now, from), to.burst)
 	b.fullAt = now.add(time.Duration((to.burst - tokens) * float64(to.interval())))
 }
 
-// empty removes all tokens of any pace: a burst is never more than a second's worth.
+// empty removes all tokens, whatever the pace: no bucket takes more than a second to fill.
 func (b *bucket) empty(now Stamp) { b.fullAt = max(b.fullAt, now.add(time.Second)) }
 
-// drain leaves at most one token at this rate, and none at a lower rate.
+// drain removes all tokens but one at this rate. At a lower rate it leaves none.
 func (b *bucket) drain(now Stamp, rate float64) {
 	full := now.add(time.Second)
 	if p := newPace(rate, rate); p.rate > 0 {
@@ -134,17 +139,17 @@ const maxGrants = 400
 // through in its first second, and the upstream does not.
 type ceiling struct {
 	grants []Stamp // the newest grants, oldest first
-	// unknownSince is the time up to which grants may be missing; 0 if none are. Nothing is granted until they have left
-	// the window.
-	unknownSince Stamp
-	// othersReservedAt is when reserveForOthers last reserved room.
+	// unknownBefore is the time before which grants may be missing from the list; 0: the list is complete. Nothing is
+	// granted until the missing grants have left the window.
+	unknownBefore Stamp
+	// othersReservedAt is when room was last reserved for processes that were alone, or grants stopped for their return.
 	othersReservedAt Stamp
 }
 
 func (c *ceiling) wait(now Stamp, limit int, window time.Duration) time.Duration {
 	var wait time.Duration
-	if c.unknownSince != 0 {
-		wait = max(c.unknownSince.add(window).sub(now), 0)
+	if c.unknownBefore != 0 {
+		wait = max(c.unknownBefore.add(window).sub(now), 0)
 	}
 	if n := len(c.grants); n >= limit {
 		wait = max(wait, c.grants[n-limit].add(window).sub(now))
@@ -161,8 +166,8 @@ func (c *ceiling) add(now Stamp, window time.Duration) {
 		c.grants = c.grants[:copy(c.grants, c.grants[drop:])]
 	}
 	c.grants = append(c.grants, now)
-	if c.unknownSince != 0 && now.sub(c.unknownSince) >= window {
-		c.unknownSince = 0
+	if c.unknownBefore != 0 && now.sub(c.unknownBefore) >= window {
+		c.unknownBefore = 0
 	}
 }
 

@@ -2,13 +2,13 @@
 //
 //	machine.go, rules.go, table.go   the five states and how they change
 //	scope.go                         what an address or an account has: machine, bucket, quota; the ceiling
-//	turns.go, ask.go                 who takes part, who is next, what a request waits for
-//	account.go, pick.go              accounts and keys, and which of them a request goes through
-//	budget.go, report.go             what was reserved and used; what an answer says
-//	isolation.go, operator.go        going on alone; what operators change
+//	turns.go, ask.go                 which processes take part, whose turn it is, and what a request waits for
+//	account.go, pick.go              accounts and keys, and the choice of them for a request
+//	budget.go, report.go             reserved and used requests of the budget; answers as evidence
+//	isolation.go, operator.go        a process that can't reach the others; changes by operators
 //
-// Every step takes the moment and the random draw as arguments; nothing here waits, locks, reads a clock or does I/O,
-// but for [MemoryStore] and [SystemInstant], which callers hand in.
+// Time and random numbers are arguments. Nothing here waits, locks, reads a clock or does I/O, except [MemoryStore] and
+// [SystemInstant].
 package core
 
 import (
@@ -19,10 +19,10 @@ import (
 // slots, budget, accounts and operators' overrides.
 //
 // A zero Snapshot becomes a fresh one (Normal, full bucket) at its first use. Clone is the only way to copy a Snapshot.
-// It is not safe for concurrent use: a [Store] lets its users in one after the other.
+// It is not safe for concurrent use: a [Store] gives access to one user at a time.
 type Snapshot struct {
 	clock     timeline
-	address   scope // the upstream's limits for all together
+	address   scope // the limits for all requests together, by the address they come from
 	ceiling   ceiling
 	queue     queue
 	processes processes
@@ -39,12 +39,12 @@ func NewSnapshot(now Instant) Snapshot {
 }
 
 // NewCautiousSnapshot returns the snapshot that replaces a damaged one: Throttle with an empty bucket. It grants
-// nothing for the first ceiling_window, because nobody knows what has just been sent.
+// nothing for the first ceiling_window, because it is unknown how many requests have just been sent.
 func NewCautiousSnapshot(now Instant) Snapshot {
 	s := NewSnapshot(now)
 	s.address.machine.state, s.address.machine.reason = Throttle, ReasonCorrupt
 	s.address.bucket.empty(s.clock.now)
-	s.ceiling.unknownSince = s.clock.now
+	s.ceiling.unknownBefore = s.clock.now
 	return s
 }
 
@@ -75,20 +75,20 @@ func (s *Snapshot) State() State { return s.address.machine.state }
 // Now returns the shared time of the last update.
 func (s *Snapshot) Now() Stamp { return s.clock.now }
 
-// Users returns the ids of the processes that take part, each once.
+// Users returns the ids of the processes that share the snapshot, without duplicates.
 func (s *Snapshot) Users() []string {
 	var ids []string
 	for i := range s.processes.list {
-		if id := processOf(s.processes.list[i].id); !slices.Contains(ids, id) {
+		if id := processIDOf(s.processes.list[i].id); !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// advance moves the snapshot to the instant and returns the shared time there. It makes a zero snapshot a fresh one.
-// After a reboot it drops slots and processes, and keeps what blocks. A pause leaves one token when it ends: a burst
-// would run into the limit that has just been met.
+// advance moves the snapshot on to an instant and returns the shared time at it. It turns a zero snapshot into a fresh
+// one. After a reboot it drops processes with their tickets and leases, but keeps blocks and pauses. The end of a pause
+// leaves at most one token in the bucket, because a burst would meet the same limit again.
 func (s *Snapshot) advance(at Instant) Stamp {
 	before := s.clock.now
 	rebooted := s.clock.advance(at)
@@ -106,16 +106,17 @@ func (s *Snapshot) advance(at Instant) Stamp {
 	return now
 }
 
-// view is a snapshot at one moment, as a process with this tuning sees it. It has one of parts of everything where it
-// does not see all users.
+// view is a snapshot at one moment, together with the tuning of the process that uses it.
 type view struct {
 	s     *Snapshot
 	now   Stamp
 	t     *Tuning
-	parts int
+	parts int // divides the accounts' limits, as in [Instant]
 }
 
-func (v view) whole() view {
+// undivided returns the view with the accounts' whole limits.
+
+func (v view) undivided() view {
 	v.parts = 1
 	return v
 }

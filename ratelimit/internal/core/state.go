@@ -7,7 +7,7 @@ import (
 
 // State is one of the five states of the limiter (docs/limiter.md, "States").
 //
-// The zero value is Throttle: a state that was not set is careful, but not stuck.
+// The zero value is Throttle, so a state that was not set is careful but still lets requests through.
 type State uint8
 
 // The states, and what they let through.
@@ -99,11 +99,11 @@ const (
 	ReasonBackoff // one request waits before its next try
 
 	ReasonSlot    // the request waits for a slot
-	ReasonToken   // ... for a token of the bucket
-	ReasonCeiling // ... for room under the ceiling
-	ReasonTurn    // ... for its turn, behind earlier requests
-	ReasonBudget  // ... for a new budget period
-	ReasonAccount // ... for a slot of an account or of its keys
+	ReasonToken   // the request waits for a token of the bucket
+	ReasonCeiling // the request waits for room under the ceiling
+	ReasonTurn    // the request waits for its turn, behind earlier requests
+	ReasonBudget  // the request waits for a new budget period
+	ReasonAccount // the request waits for a slot of an account or of its keys
 
 	ReasonCredentials // the upstream refused all keys
 	ReasonNoAccount   // all accounts are disabled
@@ -126,7 +126,7 @@ var reasonNames = [...]string{
 // String returns the reason key as logs and the table print it.
 func (r Reason) String() string { return enumName(r, reasonNames[:], "Reason") }
 
-// IsCommon reports whether requests wait for this reason in normal operation, so that it is not worth a message.
+// IsCommon reports whether requests wait for this reason in normal operation. Such a wait is not worth a message.
 func (r Reason) IsCommon() bool { return r >= ReasonSlot && r <= ReasonAccount }
 
 // rank orders the causes of CacheOnly. A cause never replaces one of a higher rank.
@@ -148,5 +148,5 @@ type Block struct {
 	State State
 	Cause Reason    // why the state was entered, or what the request waits for
 	Since time.Time // when the state was entered; zero: unknown
-	Until time.Time // when asking again makes sense; zero: unknown, or never
+	Until time.Time // when a request may be tried again; zero: unknown, or never
 }

@@ -99,24 +99,24 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string, accounts ...Accoun
 		st.AutoRecover = m.blockUntil.sub(m.since)
 	}
 	if m.pauseUntil > now {
-		st.PauseUntil = clock.time(m.pauseUntil)
+		st.PauseUntil = clock.wallTime(m.pauseUntil)
 	}
-	if rate := m.learned.atMost(t.RateBase); rate < t.RateBase {
-		st.Learned = LearnedLimit{rate, clock.time(m.learned.since), clock.time(m.learned.last429)}
+	if rate := m.learned.capRate(t.RateBase); rate < t.RateBase {
+		st.Learned = LearnedLimit{rate, clock.wallTime(m.learned.since), clock.wallTime(m.learned.last429)}
 	}
 	if l := &m.stated; l.active(now) {
-		st.Stated = StatedLimit{l.quota, l.period, clock.time(l.lastStated)}
+		st.Stated = StatedLimit{l.quota, l.period, clock.wallTime(l.lastStated)}
 	}
 	if t.Budget.On() {
 		use := s.address.quota.current(now)
-		st.BudgetUsed, st.BudgetRenews = use.used, clock.time(use.ends())
+		st.BudgetUsed, st.BudgetRenews = use.used, clock.wallTime(use.end())
 		st.BudgetHeld, _ = v.totalReserved()
 	}
 	for i := range s.processes.list {
 		p := &s.processes.list[i]
 		ps := ProcessStatus{
 			ID: p.id, Own: p.id == owner, Running: s.queue.leasesOf(p.key), Reserved: p.reserved,
-			Rate: p.normalPace.rate, Seen: clock.time(p.seen),
+			Rate: p.normalPace.rate, Seen: clock.wallTime(p.seen),
 		}
 		for _, ticket := range s.queue.tickets {
 			if ticket.owner == p.key {
@@ -187,7 +187,7 @@ func (v view) accountStatuses() (list []AccountStatus) {
 		st := AccountStatus{
 			Name: a.name, Enabled: l.enabledOverride == nil || *l.enabledOverride, Told: l.enabledOverride != nil,
 			Limited: l.ownMachine, Running: running, Rate: l.pace(v.t, v.now).rate, Slots: l.slots, KeySlots: l.keySlots,
-			Quota: l.quota, QuotaUsed: use.used, QuotaReserved: running, QuotaRenews: clock.time(use.ends()),
+			Quota: l.quota, QuotaUsed: use.used, QuotaReserved: running, QuotaRenews: clock.wallTime(use.end()),
 			Overrides: clock.publicOverrides(a.overrides),
 		}
 		if st.Rate == 0 { // show the configured rate during a block
@@ -197,7 +197,7 @@ func (v view) accountStatuses() (list []AccountStatus) {
 			st.Block = l.machine.block(clock)
 		}
 		for _, k := range a.keys {
-			st.Keys = append(st.Keys, KeyStatus{k.fingerprint, k.standing, clock.time(k.standingSince), q.leasesOfKey(k.id)})
+			st.Keys = append(st.Keys, KeyStatus{k.fingerprint, k.standing, clock.wallTime(k.standingSince), q.leasesOfKey(k.id)})
 		}
 		list = append(list, st)
 	}

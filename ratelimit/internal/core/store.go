@@ -10,41 +10,41 @@ import (
 	"time"
 )
 
-// Store keeps one [Snapshot] for everybody who shares an upstream.
+// Store keeps one [Snapshot] for all users of an upstream.
 //
-// Update is an atomic read-modify-write: it calls fn with the present moment and the current snapshot, and keeps what
-// fn made of it. fn is short; it does no I/O and does not call the store. It may be called several times, with
-// different snapshots, and its last call counts: so it sets its results anew each time and changes nothing else until
-// Update has returned. The snapshot must not be used after fn has returned, and fn is not called after Update has.
+// Update is an atomic read-modify-write: it calls fn with the present moment and the current snapshot, and stores the
+// changed snapshot. fn must be short, do no I/O and not call the store. Update may call fn several times, with
+// different snapshots; only the last call counts. So fn must overwrite its results in each call and have no other
+// effect. fn must not keep the snapshot. Update does not call fn after it has returned.
 //
-// When fn returns an error nothing is kept and Update returns that error, but for [ErrUnchanged]. Update waits for
-// others until ctx ends.
+// If fn returns an error, Update stores nothing and returns that error, or nil for [ErrUnchanged]. Update waits for
+// other users until ctx ends.
 type Store interface {
 	Update(ctx context.Context, fn func(now Instant, s *Snapshot) error) error
 }
 
-// ErrUnchanged is what an fn returns that has only read the snapshot. Update then writes nothing and returns nil.
+// ErrUnchanged is the error by which fn tells Update that it has only read the snapshot. Update then writes nothing and
+// returns nil.
 var ErrUnchanged = errors.New("limiter state is unchanged")
 
-// ErrStoreClosed is what Update returns after Close.
+// ErrStoreClosed is the error of Update after Close.
 var ErrStoreClosed = errors.New("limiter store is closed")
 
-// Liveness is an optional interface of a [Store] or [Backend] whose users are processes that may die without saying
-// goodbye. It is never called from within Update or Exchange.
+// Liveness is an optional interface of a [Store] that processes share. It tells which of them have died without
+// releasing their slots. Its methods are never called during Update.
 type Liveness interface {
-	// Owner is this process's id: short, never used again by another process.
+	// Owner returns this process's id. It is short, and no other process ever gets the same.
 	Owner() string
-	// Dead returns those of the ids whose processes are gone, and clears away what they have left behind.
+	// Dead returns the ids of those processes that no longer run, and removes the files or records that they left.
 	Dead(ids []string) []string
-	// Living returns how many processes live, this one included; 0 if nobody knows.
+	// Living returns the number of running processes, this one included; 0 if it is unknown.
 	Living() int
 }
 
-// Sharing is an optional interface of a [Store] that goes on alone when it
-// loses contact with the other processes.
+// Sharing is an optional interface of a [Store] that keeps working, with a share of the limits, when it loses contact
+// with the other processes.
 type Sharing interface {
-	// Apart returns why no other process sees what the last Update changed; nil if
-	// all do.
+	// Apart returns why other processes do not see the changes of the last Update; nil if they do.
 	Apart() error
 }
 
@@ -75,24 +75,24 @@ func (m *MemoryStore) Update(ctx context.Context, fn func(now Instant, s *Snapsh
 
 var localOwners atomic.Uint64
 
-// NewOwner names a limiter on a store without [Liveness].
+// NewOwner returns a unique id for a limiter on a store without [Liveness].
 func NewOwner() string { return "local-" + strconv.FormatUint(localOwners.Add(1), 10) }
 
-// A limiter's owner is itself, not its store: of two limiters on one store each keeps its own tickets and
-// reservations when the other is closed. The first limiter of a process has the process's id, the n-th "id#n".
+var limiterCounts sync.Map // process id -> *atomic.Uint64, the number of limiters that the process has made
 
-var limiters sync.Map // process id -> *atomic.Uint64, how many limiters it has had
-
-// NewOwnerOf names a limiter of a process.
+// NewOwnerOf returns a unique id for a limiter of a process: the process's id for the first, "id#n" for the n-th.
+// Tickets and reservations belong to a limiter, not to its store, so closing one limiter does not affect others on the
+// store.
 func NewOwnerOf(process string) string {
-	count, _ := limiters.LoadOrStore(process, new(atomic.Uint64))
+	count, _ := limiterCounts.LoadOrStore(process, new(atomic.Uint64))
 	if n := count.(*atomic.Uint64).Add(1); n > 1 {
 		return process + "#" + strconv.FormatUint(n, 10)
 	}
 	return process
 }
 
-func processOf(owner string) string {
+// processIDOf returns the process's id from an owner's id.
+func processIDOf(owner string) string {
 	id, _, _ := strings.Cut(owner, "#")
 	return id
 }

@@ -8,11 +8,12 @@ import (
 	"time"
 )
 
+// trigger is the kind of event that a rule reacts to.
 type trigger uint8
 
 const (
 	onAnswer   trigger = iota // an answer in the present epoch
-	onClock                   // time has passed; checked at each request
+	onClock                   // the passing of time; checked at each request
 	onOperator                // an operator's command
 )
 
@@ -20,9 +21,9 @@ const (
 type Confirmation uint8
 
 const (
-	immediate  Confirmation = iota // it applies immediately
-	hysteresis                     // it has to hold again at a newer permit
-	sustained                      // it includes a duration
+	immediate  Confirmation = iota // the rule applies as soon as its condition holds
+	hysteresis                     // the condition must hold several times in a row, each time at a newer permit
+	sustained                      // the condition itself says how long it must hold
 )
 
 var confirmationNames = [...]string{immediate: "at once", hysteresis: "hysteresis", sustained: "its own duration"}
@@ -35,55 +36,58 @@ type Rule struct {
 	From         []State // nil: any state
 	To           State
 	Reason       Reason
-	Condition    string // for people, in the names of the settings
+	Condition    string // the condition as text, with the names of the settings
 	Confirmation Confirmation
 
 	trigger trigger
 	holds   func(ruleInput) bool
-	enter   func(ruleInput) // changes the machine further; may be nil
+	enter   func(ruleInput) // sets times and counters of the machine in the new state; may be nil
 }
 
 // Transition is a change of state.
 type Transition struct {
 	From, To State
 	Reason   Reason
-	Account  string // "" for the address's machine
+	Account  string // the account whose machine changed; "" for the address's machine
 	At       time.Time
-	Until    time.Time // when the new state's block ends; zero if it is no block or has no end
+	Until    time.Time // when the new state stops blocking requests; zero: it does not block, or has no end
 	Epoch    uint64    // the new epoch
-	Gauges   Gauges    // after the transition
+	Gauges   Gauges    // the figures after the transition
 }
 
-// facts is the input of a rule. Only a rule's enter changes the machine. It is passed by value, because a pointer would
-// cost an allocation for each answer.
+// ruleInput is the input of a rule's functions. Only enter may change the machine. It is passed by value, because a
+// pointer would cost an allocation for each answer.
 type ruleInput struct {
 	stepInput
 	m              *machine
 	t              *Tuning
 	now            Stamp
 	counts         Counts // of the window, including the present answer
-	ratioSustained bool   // the ratio has been too high for sustainedFor
+	ratioSustained bool   // whether the error ratio has been too high for sustainedFor
 }
 
 var anyState []State
 
-func in(states ...State) []State { return states }
+func oneOf(states ...State) []State { return states }
 
 func (r *Rule) appliesIn(s State) bool { return r.From == nil || slices.Contains(r.From, s) }
 
-// canLeave reports whether a rule can apply in a state. Rules for answers can only in states that let requests pass.
+// canLeave reports whether a rule can end a state. A rule for answers cannot end a state that lets no requests pass.
 func (r *Rule) canLeave(from State) bool {
 	return r.appliesIn(from) && (r.trigger != onAnswer || allowances[from].share > 0)
 }
 
+// allowance is how much of the tuning's rate and slots a state lets through.
 type allowance struct {
-	share         float64 // of rate and slots; 0: no requests
-	minRate       float64 // the share's lower bound, unless the rate is lower
-	maxRate       float64 // 0: no bound
-	burst         float64 // exactly this burst; 0: the tuning's
-	slots         int     // exactly this many slots over all processes; 0: a share
-	emptiesBucket bool    // on entering, because a full burst would make the trouble worse
+	share         float64 // the share of rate and slots; 0: no requests
+	minRate       float64 // a lower bound for the reduced rate, unless the full rate is lower
+	maxRate       float64 // an upper bound for the rate; 0: none
+	burst         float64 // a fixed burst; 0: the tuning's burst
+	slots         int     // a fixed number of slots for all processes together; 0: the share of the tuning's
+	emptiesBucket bool    // whether entering the state empties the bucket, because a burst would make the trouble worse
 }
+
+// pace returns the pace in the state, for a rate and a bucket capacity in Normal.
 
 func (r *allowance) pace(normal, capacity float64) pace {
 	if r.share == 0 {
@@ -124,8 +128,8 @@ func Rules() []Rule {
 	return list
 }
 
-// Graph returns the transition table as a Mermaid state diagram. It draws a rule for any state from each state that it
-// can leave.
+// Graph returns the transition table as a Mermaid state diagram. A rule that applies in any state is drawn once for
+// each state that it can end.
 func Graph() string {
 	var b strings.Builder
 	b.WriteString("stateDiagram-v2\n    [*] --> Normal\n")

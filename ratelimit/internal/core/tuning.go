@@ -11,9 +11,9 @@ import (
 // is useful, such as MaxRetries, a negative value means 0. A Tuning is a plain value that may be copied and compared.
 type Tuning struct {
 	RateBase      float64       // requests a second in Normal
-	BucketCap     float64       // burst in tokens; 0: as RateBase
+	BucketCap     float64       // burst in tokens; 0: the same as RateBase
 	Ceiling       int           // most permits in any CeilingWindow, all processes together
-	CeilingWindow time.Duration // length of that window
+	CeilingWindow time.Duration // length of the sliding window that Ceiling applies to
 
 	Concurrency      int // requests under way, of this process
 	ConcurrencyTotal int // requests under way, of all processes
@@ -25,30 +25,30 @@ type Tuning struct {
 	NFailures  int     // 5xx and network errors in a row that lead from Normal to Sleep
 	SRecover   int     // successes before Throttle may end
 
-	SleepMin       time.Duration // first cooldown
+	SleepMin       time.Duration // length of the first Sleep (cooldown)
 	SleepMax       time.Duration // longest cooldown; a longer Retry-After leads to CacheOnly
-	SleepMaxOutage time.Duration // longest cooldown of an outage without 429s
+	SleepMaxOutage time.Duration // longest cooldown in an outage without 429s
 	ProbeSuccess   int           // successful probes that end HalfOpen
-	CooldownFactor float64       // by which a failed probe lengthens the cooldown
+	CooldownFactor float64       // factor by which a failed probe makes the next cooldown longer
 
-	Hysteresis    int           // how often a statistical condition must hold in a row
-	MinSamples    int           // answers before a ratio is judged
-	Window        time.Duration // age up to which answers count
-	WindowRecords int           // newest answers that count
+	Hysteresis    int           // how many times in a row a condition on a ratio must hold
+	MinSamples    int           // least number of answers for an error ratio
+	Window        time.Duration // greatest age of answers that count for ratios
+	WindowRecords int           // number of newest answers that count for ratios
 
-	RampAfter    int           // good answers at a learned rate before a higher one is tried again
+	RampAfter    int           // good answers at a learned rate before a higher rate is tried
 	ThrottleEase time.Duration // time in which Throttle's rate doubles
 
-	CacheOnlyAfter int // times SleepMax that failed rounds at the longest cooldown add up to before CacheOnly
+	CacheOnlyAfter int // CacheOnly begins when failed Sleeps of the longest length add up to this many SleepMax
 	MaxRetries     int // retries of one request; negative: none
 
-	MaxWait          time.Duration // longest sum of all waits of one request; negative: it does not wait
-	RequestTimeout   time.Duration // longest time of one try at the upstream
-	AutoRecover      time.Duration // period after which CacheOnly is left; 0: never
-	Budget           Budget        // answered requests in a long period; zero: any number
-	QuotaOrphanAfter time.Duration // time without an ask after which a reservation is free again
-	Processes        int           // processes to assume where they cannot see each other
-	LimitedBy        LimitedBy     // who is throttled by a 429: the address, or the account whose key it was
+	MaxWait          time.Duration // longest total wait of one request, retries included; negative: no wait
+	RequestTimeout   time.Duration // longest time that one try may take once it is sent
+	AutoRecover      time.Duration // time after which CacheOnly ends by itself; 0: never
+	Budget           Budget        // most answered requests in a long period; zero: no limit
+	QuotaOrphanAfter time.Duration // time without a request after which a process's reservation is freed
+	Processes        int           // number of processes to assume if they cannot see each other
+	LimitedBy        LimitedBy     // what a 429 throttles: the address, or the account of the request's key
 }
 
 var defaults = Tuning{
@@ -74,7 +74,7 @@ func (t Tuning) WithDefaults() Tuning {
 	return t
 }
 
-// cacheOnlyThreshold is the total length of failed rounds at the longest cooldown after which CacheOnly follows.
+// cacheOnlyThreshold returns how long failed Sleeps of the longest length may last in total before CacheOnly begins.
 func (t *Tuning) cacheOnlyThreshold() time.Duration {
 	return time.Duration(t.CacheOnlyAfter) * t.SleepMax
 }
@@ -88,10 +88,10 @@ func (t *Tuning) bucketCap() float64 {
 	return t.BucketCap
 }
 
-// TuningError names a setting with an invalid value, or two settings that contradict each other, and the remedy.
+// TuningError names a setting with an invalid value, or two settings that contradict each other, and says what to do.
 type TuningError struct {
 	Keys   []string // config keys; the first is the one to change
-	Values []string // their values, in the same order
+	Values []string // the values of the keys, in the same order
 	Reason string   // what is wrong
 	Remedy string   // what to do
 }
@@ -115,7 +115,7 @@ type constraint struct {
 	ok         func(t *Tuning) bool
 	reason     string
 	remedy     string
-	clamp      func(t *Tuning) // fulfils the condition, with the lower load on the upstream
+	clamp      func(t *Tuning) // makes the condition hold, by the change that means less load on the upstream
 }
 
 var constraints = []constraint{
@@ -182,6 +182,7 @@ func (c *constraint) error(t *Tuning) *TuningError {
 	return e
 }
 
+// clamp resolves all contradictions between settings, and returns them.
 func (t *Tuning) clamp() []*TuningError {
 	var changed []*TuningError
 	for _, c := range constraints {
@@ -193,6 +194,7 @@ func (t *Tuning) clamp() []*TuningError {
 	return changed
 }
 
+// dividedBy returns the tuning with an n-th of the rate, burst, ceiling and slots.
 func (t Tuning) dividedBy(n int) Tuning {
 	if n <= 1 {
 		return t

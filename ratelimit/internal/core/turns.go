@@ -6,39 +6,39 @@ import (
 )
 
 const (
-	forgetProcessAfter = time.Hour
-	activeFor          = 10 * time.Second
-	// lateAfter is how late a ticket's owner may ask again. After that other tickets go first until it asks, because its
-	// process is probably stopped or dead.
-	lateAfter       = 100 * time.Millisecond
-	dropTicketAfter = 30 * time.Second
-	// LeaseMax is the length of a lease whose holder states none.
-	LeaseMax = time.Hour
+	forgetProcessAfter  = time.Hour        // a process that has asked for nothing this long is dropped
+	activeProcessPeriod = 10 * time.Second // a process that has asked for a permit this recently is active
+	// lateTicketAfter is how late a ticket's owner may try again. After that, other tickets go first until it does,
+	// because its process is probably stopped or dead.
+	lateTicketAfter = 100 * time.Millisecond
+	dropTicketAfter = 30 * time.Second // a ticket whose owner is this late is dropped
+	// MaxLease is the length of a lease if the request states none. Limiters renew their leases up to this age.
+	MaxLease = time.Hour
 )
 
 // process is one limiter that shares the snapshot. Leases and tickets refer to it by its key.
 type process struct {
 	id     string
-	key    uint64
-	seen   Stamp
-	bucket bucket // its own pace
+	key    uint64 // a number that stands for id in leases and tickets
+	seen   Stamp  // when the process last asked for or returned a permit
+	bucket bucket // the bucket at the process's own pace
 
-	// Its settings. Of ceiling and total the smallest of all processes applies, of window the longest.
-	normalPace pace          // in Normal
-	ceiling    int           // requests in window
+	// The process's settings. The smallest ceiling and totalSlots and the longest window of all processes apply to all.
+	normalPace pace          // rate_base and bucket_cap: the pace in Normal
+	ceiling    int           // most permits in window
 	window     time.Duration // ceiling_window
-	slots      int           // concurrency, in Normal
-	total      int           // concurrency_total
+	slots      int           // concurrency: the process's slots in Normal
+	totalSlots int           // concurrency_total: the slots of all processes in Normal
 
 	accounts []uint64 // the numbers of its accounts
 
 	reserved   int   // requests reserved from the budget, running ones included
-	reservedAt Stamp // when the process last made a reservation
+	reservedAt Stamp // when it last asked for a permit or a reservation
 }
 
 type processes struct {
 	list []process
-	seq  uint64 // the key of the newest
+	seq  uint64 // the key of the newest process
 }
 
 func (l *processes) byID(id string) *process {
@@ -59,14 +59,14 @@ func (l *processes) byKey(key uint64) *process {
 	return nil
 }
 
-// fastestPace returns the largest rate and burst in Normal among the recently active processes, or among all if none is
-// active. It returns the zero pace without processes.
+// fastestPace returns the largest rate and burst in Normal among the active processes, or among all processes if none
+// is active. It returns the zero pace if there are no processes.
 func (l *processes) fastestPace(now Stamp) pace {
 	var active, all pace
 	for i := range l.list {
 		p := &l.list[i]
 		all = pace{max(all.rate, p.normalPace.rate), max(all.burst, p.normalPace.burst)}
-		if now.sub(p.seen) <= activeFor {
+		if now.sub(p.seen) <= activeProcessPeriod {
 			active = pace{max(active.rate, p.normalPace.rate), max(active.burst, p.normalPace.burst)}
 		}
 	}
@@ -82,13 +82,13 @@ func (l *processes) commonLimits() (ceiling int, window time.Duration, total int
 	ceiling, total = maxGrants, maxTickets
 	for i := range l.list {
 		p := &l.list[i]
-		ceiling, window, total = min(ceiling, p.ceiling), max(window, p.window), min(total, p.total)
+		ceiling, window, total = min(ceiling, p.ceiling), max(window, p.window), min(total, p.totalSlots)
 	}
 	return ceiling, window, total
 }
 
-// join adds a process that asks for a permit, or updates its settings. A new one starts with the shared bucket's
-// tokens.
+// join adds a process, or updates the settings of a known one. The bucket of a new process starts with as many tokens
+// as the shared bucket.
 func (v view) join(id string) *process {
 	l := &v.s.processes
 	p := l.byID(id)
@@ -100,7 +100,7 @@ func (v view) join(id string) *process {
 		p = &l.list[len(l.list)-1]
 	}
 	p.seen, p.normalPace = v.now, v.t.normalPace()
-	p.ceiling, p.window, p.slots, p.total = v.t.Ceiling, v.t.CeilingWindow, v.t.Concurrency, v.t.ConcurrencyTotal
+	p.ceiling, p.window, p.slots, p.totalSlots = v.t.Ceiling, v.t.CeilingWindow, v.t.Concurrency, v.t.ConcurrencyTotal
 	if !known {
 		c := &v.s.address
 		p.bucket.start(v.now, c.machine.pace(p.normalPace, v.t, v.now), c.bucket.tokens(v.now, v.commonPace()))
@@ -127,10 +127,10 @@ func (s *Snapshot) dropUnseenProcesses(now Stamp) {
 	}
 }
 
-// Bury removes dead processes with their tickets, slots and reservations.
-func (s *Snapshot) Bury(at Instant, ids []string) {
+// RemoveDead removes processes that have died, with their tickets, leases and reservations.
+func (s *Snapshot) RemoveDead(at Instant, ids []string) {
 	s.advance(at)
-	s.removeProcesses(func(p *process) bool { return slices.Contains(ids, processOf(p.id)) })
+	s.removeProcesses(func(p *process) bool { return slices.Contains(ids, processIDOf(p.id)) })
 }
 
 func (s *Snapshot) removeProcesses(which func(*process) bool) {
@@ -143,7 +143,8 @@ func (s *Snapshot) removeProcesses(which func(*process) bool) {
 	})
 }
 
-// Leave removes the tickets and reservations of a process that ends, and the process once its last permit is done.
+// Leave removes the tickets and reservations of a limiter that is closed, and the limiter itself if it has no permits
+// in use.
 func (s *Snapshot) Leave(at Instant, owner string) {
 	s.advance(at)
 	p := s.processes.byID(owner)
@@ -157,7 +158,7 @@ func (s *Snapshot) Leave(at Instant, owner string) {
 	}
 }
 
-// expire ends expired leases, and drops abandoned tickets and reservations.
+// expire ends leases that have expired, and drops abandoned tickets and reservations.
 func (v view) expire() {
 	q := &v.s.queue
 	q.leases = slices.DeleteFunc(q.leases, func(l lease) bool {
@@ -173,7 +174,7 @@ func (v view) expire() {
 	q.tickets = slices.DeleteFunc(q.tickets, func(t ticket) bool { return v.now.sub(t.retryAt) >= dropTicketAfter })
 }
 
-// Renew extends the leases of these permits.
+// Renew extends the leases of the kept permits to end at least by from now.
 func (s *Snapshot) Renew(at Instant, kept map[PermitID]bool, by time.Duration) {
 	until := s.advance(at).add(by)
 	for i := range s.queue.leases {
@@ -183,6 +184,7 @@ func (s *Snapshot) Renew(at Instant, kept map[PermitID]bool, by time.Duration) {
 	}
 }
 
+// ticket is the place of a waiting request in the queue.
 type ticket struct {
 	number  uint64
 	owner   uint64 // process key
@@ -190,20 +192,21 @@ type ticket struct {
 	key     uint64 // the only key whose slot it waits for; 0: any
 }
 
+// lease is a permit in use. It takes a slot until the request ends or the lease expires.
 type lease struct {
 	permit uint64
 	epoch  uint64
 	owner  uint64 // process key
-	until  Stamp  // when it expires
-	budget bool   // it holds one reserved request of its owner's budget
+	until  Stamp  // when the lease expires
+	budget bool   // whether it includes one of the requests that its owner has reserved
 
 	key          uint64 // the account's key; 0: none
 	accountEpoch uint64 // the epoch of the account's machine at the grant
-	test         bool   // its answer shows whether the key is accepted
+	test         bool   // whether an operator is testing the key with this request
 }
 
-// queue holds the requests of all processes: running ones have a lease, waiting ones a ticket. Tickets are served in
-// order of arrival. A waiting request holds nothing else.
+// queue holds the requests of all processes: a running request has a lease, a waiting request a ticket. Tickets are
+// served in order of arrival. A waiting request holds no slot and no tokens.
 type queue struct {
 	tickets []ticket // in order of arrival
 	leases  []lease
@@ -226,7 +229,7 @@ func (q *queue) withdraw(number uint64) {
 	}
 }
 
-// release ends a lease. It reports false if the lease had ended before.
+// release ends and returns the lease of a permit. It returns false if the lease has already ended.
 func (q *queue) release(p PermitID) (lease, bool) {
 	for i, l := range q.leases {
 		if l.permit == p.Number && l.epoch == p.Epoch {
@@ -276,8 +279,8 @@ func (q *queue) dropOwners(whose func(owner uint64) bool) {
 	q.leases = slices.DeleteFunc(q.leases, func(l lease) bool { return whose(l.owner) })
 }
 
-// ticketsAhead counts the tickets to serve before the one at an index, or before a new one if the index is -1. It skips
-// tickets that can't be served now: late ones, and those of processes without a free slot or token.
+// ticketsAhead counts the tickets that must be served before the one at index place, or before a new one if place is
+// -1. It skips tickets that can't be served now: late ones, and those of processes without a free slot or token.
 func (v view) ticketsAhead(place int) int {
 	tickets := v.s.queue.tickets
 	if place >= 0 {
@@ -292,15 +295,17 @@ func (v view) ticketsAhead(place int) int {
 	return n
 }
 
+// canBeServed reports whether the process of a ticket could use a permit now. Limits that all tickets share, such as
+// the address's bucket, do not matter.
 func (v view) canBeServed(waits *ticket) bool {
-	if v.now.sub(waits.retryAt) > lateAfter {
+	if v.now.sub(waits.retryAt) > lateTicketAfter {
 		return false
 	}
-	v = v.whole()
+	v = v.undivided()
 	q, m := &v.s.queue, &v.s.address.machine
 	if a, k := v.s.accounts.keyByID(waits.key); k != nil {
-		if l := v.limitsOf(a); !v.keyFree(k, &l) || l.slots > 0 && q.leasesOfAccount(a) >= l.slots {
-			return false // it waits for this key only
+		if l := v.limitsOf(a); !v.isKeyFree(k, &l) || l.slots > 0 && q.leasesOfAccount(a) >= l.slots {
+			return false // the request waits for this key only
 		}
 	}
 	p := v.s.processes.byKey(waits.owner)
@@ -308,9 +313,9 @@ func (v view) canBeServed(waits *ticket) bool {
 		p.bucket.wait(v.now, m.pace(p.normalPace, v.t, v.now)) == 0 && v.accountReady(p)
 }
 
-// slotFree reports whether a slot is free: one of the common ones and, if p is not nil, one of the process's own. While
-// probing only one probe may run; older permits do not count then.
-func (v view) slotFree(p *process, total int) bool {
+// hasFreeSlot reports whether a slot is free: one of all processes together and, if p is not nil, one of the process.
+// While the machine is probing, only one probe may run; older permits do not count then.
+func (v view) hasFreeSlot(p *process, total int) bool {
 	q, m := &v.s.queue, &v.s.address.machine
 	if m.probing() {
 		return q.runningProbes(m) == 0
@@ -319,7 +324,7 @@ func (v view) slotFree(p *process, total int) bool {
 	return len(q.leases) < r.slotsOf(total) && (p == nil || q.leasesOf(p.key) < r.slotsOf(p.slots))
 }
 
-// hasRoomFor reports whether n requests can go at once. Then a request need not wait for tickets ahead of it, whose
+// hasRoomFor reports whether n requests can go at once. If so, a request need not wait for tickets ahead of it, whose
 // owners may take a while to ask over a network.
 func (v view) hasRoomFor(n int) bool {
 	s, m := v.s, &v.s.address.machine
@@ -336,7 +341,7 @@ func NextToWake(s *Snapshot, at Instant) (ticket uint64, process string, in time
 	now := clock.now
 	v := view{s, now, &defaults, 1}
 	limit, window, total := s.processes.commonLimits()
-	if _, _, blocked := s.address.machine.blocked(now); blocked || !v.slotFree(nil, total) {
+	if _, _, blocked := s.address.machine.blocked(now); blocked || !v.hasFreeSlot(nil, total) {
 		return 0, "", 0
 	}
 	in = max(s.address.bucket.wait(now, v.commonPace()), s.ceiling.wait(now, limit, window),
@@ -350,10 +355,10 @@ func NextToWake(s *Snapshot, at Instant) (ticket uint64, process string, in time
 		if q.retryAt.sub(due) < minWakeGain {
 			return 0, "", 0 // its owner will ask soon enough
 		}
-		return q.number, processOf(s.processes.byKey(q.owner).id), in
+		return q.number, processIDOf(s.processes.byKey(q.owner).id), in
 	}
 	return 0, "", 0
 }
 
-// minWakeGain is the least time by which waking a request must help.
+// minWakeGain is the shortest time before a request's next try at which waking it is worthwhile.
 const minWakeGain = 5 * time.Millisecond

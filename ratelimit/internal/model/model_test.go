@@ -251,7 +251,7 @@ func (h *history) record(open func(machine string) *shared.Store) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	h.update(a, func(at core.Instant, s *core.Snapshot) entry {
-		s.Bury(at, []string{id})
+		s.RemoveDead(at, []string{id})
 		return entry{what: "bury", machine: "b"}
 	})
 	onB = start("b", open("b"), h.length()+length/3, &never)
