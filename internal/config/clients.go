@@ -161,6 +161,9 @@ func readClientsFile(path string, bad *errorList) ([]Client, error) {
 	return readClients(in, list, bad), nil
 }
 
+// isFrom reports whether the client is in the file at path.
+func (k *Client) isFrom(path string) bool { return strings.HasPrefix(k.Place, path+":") }
+
 // WithoutRevokedClients reads clients.yaml again and returns a copy of c without the clients that are no longer in it;
 // c itself if all are.
 func (c *Config) WithoutRevokedClients() (*Config, error) {
@@ -170,9 +173,11 @@ func (c *Config) WithoutRevokedClients() (*Config, error) {
 	if err = errors.Join(err, bad.err()); err != nil {
 		return c, err
 	}
+	if !fileExists(path) { // revoking the last token leaves a file with an empty list
+		return c, nil
+	}
 	left := slices.DeleteFunc(slices.Clone(c.Serve.Clients), func(was Client) bool {
-		return strings.HasPrefix(was.Place, path+":") &&
-			!slices.ContainsFunc(now, func(is Client) bool { return is.TokenSHA256 == was.TokenSHA256 })
+		return was.isFrom(path) && !slices.ContainsFunc(now, func(is Client) bool { return is.TokenSHA256 == was.TokenSHA256 })
 	})
 	if len(left) == len(c.Serve.Clients) {
 		return c, nil

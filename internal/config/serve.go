@@ -1,10 +1,12 @@
 package config
 
 import (
+	"errors"
 	"io/fs"
 	"math"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -258,12 +260,21 @@ func (c *Config) exposureErrors() (out []*Error) {
 	return out
 }
 
-// CheckFileStillExists returns an *Error if before was read from a config file, but c was not because the file is gone.
-func (c *Config) CheckFileStillExists(before *Config) error {
-	if c.file.exists || !before.file.exists {
+// CheckFilesStillExist returns an *Error if the config file, or the clients.yaml that has clients of before, is gone.
+func (c *Config) CheckFilesStillExist(before *Config) error {
+	path := ClientsFile(before.Dirs.Data)
+	switch {
+	case !c.file.exists && before.file.exists:
+		path = c.Dirs.ConfigFile
+	case !slices.ContainsFunc(before.Serve.Clients, func(k Client) bool { return k.isFrom(path) }), fileExists(path):
 		return nil
 	}
-	return fileError(c.Dirs.ConfigFile, "is gone: put it back, or restart to go on without it")
+	return fileError(path, "is gone: put it back, or restart to go on without it")
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // SourceFiles returns the paths of all files that a gateway's configuration is read from. They need not exist.

@@ -199,6 +199,9 @@ func (x *exchange) serve() error {
 func (x *exchange) serveTMDB() error {
 	x.readPreferences()
 	u, key := x.target.urlAndKey(x.settings.cfg.TMDB.BaseURL)
+	if len(u.RequestURI()) > maxTargetBytes { // escaping has made it longer
+		return refuse(reasonTooLong, "")
+	}
 	var err error
 	x.result, err = x.g.get(x.r.Context(), u, key, &x.requester)
 	if x.clientGone = x.r.Context().Err() != nil; err != nil {

@@ -56,6 +56,10 @@ func TestWhatIsPassedAndWhatIsNot(t *testing.T) {
 		{"an escaped slash", "GET", "/3/tv%2F1", "", 400, "bad_request", ""},
 		{"an escaped backslash", "GET", "/3/tv%5c1", "", 400, "bad_request", ""},
 		{"an escaped NUL", "GET", "/3/tv%00", "", 400, "bad_request", ""},
+		{
+			"an address that is long when it is sent", "GET", "/3/search/tv?query=" + strings.Repeat("(", 3000), "",
+			414, "too_large", "",
+		},
 		{"a long address", "GET", "/3/tv/1?a=" + strings.Repeat("x", maxTargetBytes), "", 414, "too_large", ""},
 		{"POST", "POST", "/3/tv/1", "", 405, "method", "nothing is written"},
 		{"PUT", "PUT", "/3/tv/1", "", 405, "method", ""},

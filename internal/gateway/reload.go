@@ -120,7 +120,7 @@ func (w *configWatcher) reload() {
 }
 
 func (s *Service) applyConfig(cfg *config.Config, old *settings) error {
-	if err := cfg.CheckFileStillExists(old.cfg); err != nil {
+	if err := cfg.CheckFilesStillExist(old.cfg); err != nil {
 		return err
 	}
 	var stays []string
@@ -138,6 +138,9 @@ func (s *Service) applyConfig(cfg *config.Config, old *settings) error {
 		cfg.Serve.TLSCert, cfg.Serve.TLSKey = old.TLSCert, old.TLSKey
 	}
 	cfg.Serve.Listen, cfg.Serve.AdminListen = old.Listen, old.AdminListen
+	if cfg.Dirs.Data != old.cfg.Dirs.Data { // a restart moves to the clients of the other folder
+		cfg.Serve.Clients = old.cfg.Serve.Clients
+	}
 	cfg.TMDB.BaseURL, cfg.Dirs = old.cfg.TMDB.BaseURL, old.cfg.Dirs
 	// The check uses the addresses in use. If the old configuration required tokens and the new one has none, the last
 	// token was revoked: the gateway must not become open to everybody.

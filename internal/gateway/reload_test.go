@@ -121,6 +121,39 @@ func TestALostConfigFileOpensNothing(t *testing.T) {
 	}
 }
 
+// The same for clients.yaml, and for a data folder that is another one after a restart.
+func TestALostClientsFileOpensNothing(t *testing.T) {
+	b := start(t, setup{})
+	data := b.service.g.settings.Load().cfg.Dirs.Data
+	token, hash := NewToken()
+	if err := config.EditClients(t.Context(), data, func([]config.Client) ([]config.Client, error) {
+		return []config.Client{{Name: "bob", TokenSHA256: hash, Class: "interactive", Weight: 1}}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	rename := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(config.ClientsFile(data)+from, config.ClientsFile(data)+to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.reread()
+	as := "Authorization: Bearer " + token
+	b.must(200, "/3/tv/9000001", as)
+	b.must(401, "/3/tv/9000001")
+	rename("", ".away")
+	for _, yaml := range []string{"# nothing\n", "wrong: [\n", "data_dir: " + t.TempDir() + "\n"} {
+		b.configure(yaml)
+		b.reread()
+		b.must(401, "/3/tv/9000001")
+		b.must(200, "/3/tv/9000001", as)
+	}
+	rename(".away", "")
+	b.reread()
+	b.must(401, "/3/tv/9000001")
+	b.must(200, "/3/tv/9000001", as)
+}
+
 // A mistake elsewhere in the configuration does not keep a revoked token in force.
 func TestATokenIsRevokedAlthoughTheRestIsRefused(t *testing.T) {
 	b := start(t, setup{})
