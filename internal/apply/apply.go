@@ -76,6 +76,7 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 		return nil, err
 	}
 	out.Run = c.run.ID
+	x.worker.firstTime = true
 	err = x.apply(ctx)
 	x.fillStatuses(out, StatusDone)
 	return x.completeOutcome(out, err)

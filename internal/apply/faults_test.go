@@ -278,6 +278,53 @@ func (c *checker) meddle(s *sim, what string, k int) {
 	delete(c.contents, "") // empty files are told apart by nothing
 }
 
+// Somebody else makes the same links at every moment between two effects, as a run from another data folder does:
+// neither the rollback of the unit nor the undo removes them.
+func TestLinksThatSomebodyElseMadeStay(t *testing.T) {
+	for _, plan := range []string{"a = x/1, b = x/2", "a @ x/1, b @ x/2"} {
+		theirs := 0
+		for k := 1; ; k++ {
+			apply, _, undo := drawn(traits{}, "/lib", "a b", plan).actions()
+			sc := drawn(traits{}, "/lib", "a b", plan)
+			s, made := sc.clone(), false
+			s.before = func(effect int, _ string) {
+				if effect < k || made || s.at("/lib/x/2") != 0 || s.at("/lib/x") == 0 {
+					return
+				}
+				made = true
+				if plan[2] == '=' {
+					s.also("/src/b", "/lib/x/2")
+				} else if d, err := s.Open("/lib/x"); err != nil || d.Symlink("../../src/b", "2") != nil {
+					t.Fatal("the link can't be made")
+				}
+			}
+			out, err := apply.do(s)
+			if err != nil || out.Unfinished {
+				t.Fatalf("before effect %d: %+v %v", k, out, err)
+			}
+			s.before = nil
+			if made {
+				theirs++
+			}
+			if done := out.Count(StatusDone); made && done != 0 || !made && done != 2 {
+				t.Fatalf("%s, before effect %d: %s", plan, k, said(out))
+			}
+			if _, err := undo.do(s); err != nil {
+				t.Fatalf("before effect %d: %v", k, err)
+			}
+			if stays := s.at("/lib/x/2") != 0; stays != made || s.at("/lib/x/1") != 0 || s.at("/src/b") == 0 {
+				t.Fatalf("%s, before effect %d: made %t: %v", plan, k, made, all(s, false))
+			}
+			if s.effects < k {
+				break
+			}
+		}
+		if theirs == 0 {
+			t.Errorf("%s: theirs was never there first", plan)
+		}
+	}
+}
+
 // Somebody else writes the same file at every moment between two effects: whichever is first stays as it is, the unit
 // goes on, and undoing removes only what is ours.
 func TestWhatSomebodyElseWritesStays(t *testing.T) {

@@ -180,6 +180,8 @@ var forwardRules = []rule{
 }
 
 var backwardRules = []rule{
+	// A link that is there nevertheless was made by another program.
+	{kinds: kindLink | kindSymlink, source: stateAny, target: stateAny, notDone: true, act: actNone},
 	{kinds: kindLink, source: stateAny, target: stateMissing, finished: true, act: actRefuse, code: CodeTargetGone},
 	{kinds: kindLink, source: stateAny, target: stateMissing, act: actNone},
 	{kinds: kindLink, source: stateOurs, target: stateOurs, act: actRemoveTarget},
@@ -189,7 +191,7 @@ var backwardRules = []rule{
 	{kinds: kindLink, source: stateNotOurs, target: stateNotOurs, act: actRefuse, code: CodeMovedAway},
 
 	{kinds: kindSymlink | kindNFO, source: stateAny, target: stateSame, act: actRemoveTarget},
-	{kinds: kindSymlink | kindNFO, source: stateAny, target: stateAny, notDone: true, act: actNone},
+	{kinds: kindNFO, source: stateAny, target: stateAny, notDone: true, act: actNone},
 	{kinds: kindSymlink, source: stateAny, target: stateEdited, act: actRefuse, code: CodeMovedAway},
 	{kinds: kindSymlink, source: stateAny, target: stateMissing, finished: true, act: actRefuse, code: CodeTargetGone},
 	{kinds: kindSymlink, source: stateAny, target: stateNotOurs, finished: true, act: actRefuse, code: CodeTargetReplaced},
@@ -322,7 +324,11 @@ func (w *worker) runStep(s step, back bool) *Problem {
 		return w.removeTarget(o, source, target, from, to)
 	case actCopyBack:
 		return w.copyBack(o, target, from, to)
-	case actNone, actRefuse:
+	case actNone:
+		if !back && (o.Verb == organize.VerbLink || o.Verb == organize.VerbSymlink) {
+			return w.keepIfMadeByOthers(o)
+		}
+	case actRefuse:
 	}
 	if back && o.copiesContent() && s.Kind != organize.StepToTemp {
 		return w.removePart(s.Op, from, true)

@@ -20,6 +20,7 @@ type worker struct {
 	preview     *undoPreview   // simulates an undo; nil to carry out the steps
 	runFinished bool           // the run had finished when the undo began
 	onCopied    func(at int64) // called with the number of copied bytes; may be nil
+	firstTime   bool           // the run is not a resumed one, so no step has been carried out before
 }
 
 // hashedEndSize is how many bytes of each end are hashed, to identify a file whose inode may change.
@@ -64,8 +65,10 @@ func (w *worker) link(o *op, from, to place) *Problem {
 	err = dir.Link(from.Name, into, to.Name)
 	target, looked := w.observe(o, to)
 	switch {
-	case err == nil && target.state == stateSame, errors.Is(err, syscall.EEXIST) && target.state&stateOurs != 0:
+	case err == nil && target.state == stateSame:
 		return nil
+	case errors.Is(err, syscall.EEXIST) && target.state&stateOurs != 0:
+		return w.keepIfMadeByOthers(o)
 	case err != nil:
 		if source, err := w.observe(o, from); err == nil && source.state != stateSame {
 			return newProblem(CodeChanged)
@@ -242,8 +245,19 @@ func (w *worker) symlink(o *op) *Problem {
 		if s, looked := w.observe(o, o.To); looked != nil || s.state != stateSame {
 			return asProblem(err)
 		}
+		return w.keepIfMadeByOthers(o)
 	}
 	return nil
+}
+
+// keepIfMadeByOthers handles a link that exists already. In a resumed run it is the run's own. Otherwise another program
+// has made it since the check, so neither a rollback nor an undo may remove it.
+func (w *worker) keepIfMadeByOthers(o *op) *Problem {
+	if !w.firstTime {
+		return nil
+	}
+	w.journal.appendFileMark(o.Index, markNotDone, organize.CodeExists)
+	return newProblem(organize.CodeExists)
 }
 
 // linkText returns the text of an operation's symbolic link.
