@@ -250,8 +250,8 @@ func (w *worker) symlink(o *op) *Problem {
 	return nil
 }
 
-// keepIfMadeByOthers handles a link that exists already. In a resumed run it is the run's own. Otherwise another program
-// has made it since the check, so neither a rollback nor an undo may remove it.
+// keepIfMadeByOthers handles a link that exists already. In a resumed run it is the run's own. Otherwise another
+// program has made it since the check, so neither a rollback nor an undo may remove it.
 func (w *worker) keepIfMadeByOthers(o *op) *Problem {
 	if !w.firstTime {
 		return nil

@@ -162,7 +162,7 @@ func readClientsFile(path string, bad *errorList) ([]Client, error) {
 }
 
 // isFrom reports whether the client is in the file at path.
-func (k *Client) isFrom(path string) bool { return strings.HasPrefix(k.Place, path+":") }
+func (c *Client) isFrom(path string) bool { return strings.HasPrefix(c.Place, path+":") }
 
 // WithoutRevokedClients reads clients.yaml again and returns a copy of c without the clients that are no longer in it;
 // c itself if all are.
@@ -177,7 +177,8 @@ func (c *Config) WithoutRevokedClients() (*Config, error) {
 		return c, nil
 	}
 	left := slices.DeleteFunc(slices.Clone(c.Serve.Clients), func(was Client) bool {
-		return was.isFrom(path) && !slices.ContainsFunc(now, func(is Client) bool { return is.TokenSHA256 == was.TokenSHA256 })
+		return was.isFrom(path) &&
+			!slices.ContainsFunc(now, func(is Client) bool { return is.TokenSHA256 == was.TokenSHA256 })
 	})
 	if len(left) == len(c.Serve.Clients) {
 		return c, nil
