@@ -43,6 +43,9 @@ func IsSample(path string) bool {
 	return folder == "sample" || folder == "samples" || skipByName(filepath.Base(path)) == SkipSample
 }
 
+// IsExtraName reports whether a file is an extra, such as a trailer, by its name.
+func IsExtraName(name string) bool { return IsExtra(skipByName(name)) }
+
 // fileRules match names without their extension; the first match decides. skip_test.go has names that must and must
 // not match each row.
 var fileRules = []struct {

@@ -443,7 +443,7 @@ func (f *folder) existingVideos() []existingVideo {
 		for i := range f.items {
 			if item := &f.items[i]; item.Type != TypeDir && library.IsVideo(item.Name) {
 				r := release.Parse(path.Join(path.Base(f.path), item.Name))
-				if !r.Extra {
+				if !r.Extra && !library.IsExtraName(item.Name) {
 					f.parsedVideos = append(f.parsedVideos, existingVideo{joinPath(f.path, item.Name), r})
 				}
 			}

@@ -228,6 +228,12 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			[]string{"link a cd2.mkv > Film (2001) [tmdbid-7]/Film (2001) [tmdbid-7] - part2.mkv"},
 		},
 		{
+			"a trailer is not the film", nil,
+			tree("/in/a.mkv", "/out/Film (2001)/Film (2001) Bluray-1080p-trailer.mp4", "/out/Film (2001)/Film-deleted.mkv"),
+			[]report.Record{film("/in/a.mkv", 7)},
+			[]string{"link a.mkv > Film (2001)/Film (2001).mkv"},
+		},
+		{
 			"another release of the film is there", nil, tree("/in/a.mkv", "/out/Film (2001)/film.720p.mp4"),
 			[]report.Record{film("/in/a.mkv", 7)},
 			[]string{"exists /in/a.mkv (/out/Film (2001)/film.720p.mp4)"},
