@@ -358,7 +358,8 @@ func (p *Planner) planRenames(v *video, at *targetFolder, name string) (out []*v
 	}
 	for i := range dir.items {
 		item := &dir.items[i]
-		if item.Type == TypeRegular && item.Name != name && library.IsVideo(item.Name) &&
+		// A name that differs only in case or normal form is that entry itself, not another hard link.
+		if item.Type == TypeRegular && FoldName(item.Name) != FoldName(name) && library.IsVideo(item.Name) &&
 			p.folders.isSameFile(dir, v.dir, v.item, item, p.opts.acceptsCopies(v, v.item)) {
 			r := p.planRename(v, at, item.Name)
 			r.skip(CodeSameFile, lang.Textf("the same file as %s", joinPath(dir.path, name)))

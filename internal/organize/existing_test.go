@@ -383,6 +383,12 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			},
 		},
 		{
+			"another case of the name is the same entry", func(o *Options) { o.RenameExisting = true },
+			tree("/in/a.mkv", "/out/"+ours+"/Season 01/show (2020) S01E01 - title 1.mkv = /in/a.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"in place: 1"},
+		},
+		{
 			"names that change places", func(o *Options) { o.RenameExisting = true },
 			tree("/in/a.mkv", "/in/b.mkv", "/out/"+ours+"/Season 01/Show (2020) S01E01 - Title 1.mkv = /in/b.mkv",
 				"/out/"+ours+"/Season 01/Show (2020) S01E02 - Title 2.mkv = /in/a.mkv"),
