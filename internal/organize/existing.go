@@ -352,7 +352,7 @@ func (p *Planner) planRenames(v *video, at *targetFolder, name string) (out []*v
 	dir := p.folders.contents(v.target, at)
 	if name != v.stemWithoutLabel()+v.keptLabel(name)+path.Ext(v.targetPath) {
 		if dir.find(name).Type == TypeRegular {
-			out = append(out, p.planRename(v, at, name))
+			out, v.isBeingRenamed = append(out, p.planRename(v, at, name)), true
 		}
 		return out
 	}

@@ -1,6 +1,7 @@
 package organize
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -428,5 +429,31 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Under its old name another video may lie soon, so a file that arrived late waits for the plan after the renaming.
+func TestWhatArrivesLateForARenamedVideoComesUnderItsNewName(t *testing.T) {
+	const season = "Show (2020) [tmdbid-1]/Season 01/Show (2020) "
+	o := options(t, "jellyfin")
+	o.RenameExisting = true
+	d := tree("/in/a.mkv", "/in/a.ko.srt", "/in/b.mkv",
+		"/out/"+season+"S01E02 - Title 2.mkv = /in/a.mkv", "/out/"+season+"S01E03 - Title 3.mkv = /in/b.mkv")
+	records := []report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 2)}
+	first := planOf(o, d, records...)
+	for _, line := range planLines(first) {
+		if strings.Contains(line, "ko.srt") {
+			t.Errorf("at once: %s", line)
+		}
+	}
+	want := []string{"link a.ko.srt > " + season + "S01E01 - Title 1.ko.srt"}
+	var again []string
+	for _, line := range planLines(planOf(o, d.after(first), records...)) {
+		if strings.Contains(line, " > ") {
+			again = append(again, line)
+		}
+	}
+	if diff := cmp.Diff(want, again); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -65,8 +65,11 @@ func (p *Planner) addOp(v *video, from *folder, item *Item, source, to string) b
 	}
 	dir := p.folders.contents(v.target, at)
 	there, blockers := p.folders.findFile(dir, from, item, path.Base(to), p.opts.acceptsCopies(v, item))
-	if there {
+	switch {
+	case there:
 		v.filesInPlace++
+		return true
+	case v.isBeingRenamed: // another video may get this name
 		return true
 	}
 	verb, code := p.opts.chooseVerb(item, v.folder)
@@ -174,7 +177,7 @@ func (p *Planner) addNFOs() {
 	}
 	shows := map[*plannedEntry]bool{}
 	for _, v := range p.videos {
-		if v.kind != kindVideo {
+		if v.kind != kindVideo || v.isBeingRenamed {
 			continue
 		}
 		own := p.opts.Layout.hasOwnFolder(v.work.Kind)

@@ -120,6 +120,7 @@ type video struct {
 	stemLength     int  // the length of targetPath without the extension
 	isRename       bool // a file of the library that is renamed
 	isInPlace      bool // the file is already in the library, at targetPath
+	isBeingRenamed bool // the plan renames the file in the library, so the next plan adds files that belong to it
 	filesInPlace   int  // the number of files of the unit that are already in place
 	splitLinkCount int  // the number of hard-linked files that move to another file system
 	entry          *plannedEntry

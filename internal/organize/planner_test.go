@@ -164,6 +164,10 @@ func planned(t *testing.T, o Options, d disk, records ...report.Record) []string
 			t.Errorf("planned again: %v", again.Units[0].Ops)
 		}
 	}
+	return planLines(r)
+}
+
+func planLines(r *Result) []string {
 	var out []string
 	for i := range r.Units {
 		u := &r.Units[i]
