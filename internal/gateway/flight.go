@@ -31,6 +31,7 @@ type flight struct {
 	waiters    int
 	background bool          // a waiter got an expired answer; the flight goes on to refresh the cache
 	onWire     bool          // a request to TMDB is running
+	answered   bool          // TMDB has answered, and the cache is about to store the answer
 	changed    chan struct{} // closed when onWire changes
 	sentAt     time.Time     // when the first try was sent; zero: not yet
 	upstream   time.Duration // time that TMDB took, summed over all tries
@@ -108,8 +109,8 @@ func (fs *flights) begin(f *flight) (begun bool, err error) {
 	return true, nil
 }
 
-// leave removes a waiter. A flight without waiters is cancelled, unless it is at TMDB and the cache can store
-// the answer.
+// leave removes a waiter. A flight without waiters is cancelled, unless it is at TMDB, or back with an answer, and the
+// cache can store the answer.
 func (fs *flights) leave(f *flight) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -118,7 +119,8 @@ func (fs *flights) leave(f *flight) {
 }
 
 func (fs *flights) endIfUnused(f *flight) {
-	if f.waiters > 0 || f.background || f.ended || f.onWire && tmdb.ClassOf(f.req) != cache.Uncached {
+	storable := (f.onWire || f.answered) && tmdb.ClassOf(f.req) != cache.Uncached
+	if f.waiters > 0 || f.background || f.ended || storable {
 		return
 	}
 	f.cancel(errNobodyWaits)
@@ -174,7 +176,7 @@ func (fs *flights) markReturned(f *flight, sent time.Time, answered bool) {
 	if !f.ended {
 		f.upstream += time.Since(sent)
 		f.setOnWire(false)
-		if !answered { // the limiter would send it again
+		if f.answered = answered; !answered { // the limiter would send it again
 			fs.endIfUnused(f)
 		}
 	}
