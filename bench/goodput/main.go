@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -61,12 +60,12 @@ func main() {
 	if *clients != "" {
 		o.clients = strings.Split(*clients, ",")
 	}
-	for text := range strings.SplitSeq(*errors, ",") {
-		percentage, err := strconv.ParseFloat(text, 64)
-		if err != nil || percentage <= 0 || percentage > 100 {
-			exit(fmt.Errorf("-errors %q: not a percentage", text))
-		}
-		o.errors = append(o.errors, percentage/100)
+	var err error
+	if o.errors, err = kit.Percentages("-errors", *errors); err != nil {
+		exit(err)
+	}
+	if len(o.errors) == 0 || slices.Contains(o.errors, 0) {
+		exit(fmt.Errorf("-errors %q: give percentages above 0", *errors))
 	}
 	if *inVirtual {
 		exit(inVirtualTime(o, *only))

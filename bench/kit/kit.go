@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -126,4 +127,19 @@ func Title(n int) string {
 	at := func(digit int) string { return syllables[digit%10] }
 	first, second := at(n/1000)+at(n/100)+"dor", at(n/10)+at(n)+"shima"
 	return strings.ToUpper(first[:1]) + first[1:] + " " + strings.ToUpper(second[:1]) + second[1:]
+}
+
+// Percentages reads a list such as "0,2.5,5" as shares; "" is an empty one. name is the flag, for the error.
+func Percentages(name, list string) (shares []float64, err error) {
+	if list == "" {
+		return nil, nil
+	}
+	for text := range strings.SplitSeq(list, ",") {
+		percentage, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(percentage >= 0 && percentage <= 100) {
+			return nil, fmt.Errorf("%s %q: not a percentage", name, text)
+		}
+		shares = append(shares, percentage/100)
+	}
+	return shares, nil
 }

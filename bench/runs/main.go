@@ -50,14 +50,14 @@ func main() {
 
 func run(ctx context.Context, series int, broken, random string, processes int, bin string) error {
 	var trials []*trial
-	shares, err := percentages("-broken", broken)
+	shares, err := kit.Percentages("-broken", broken)
 	if err != nil {
 		return err
 	}
 	for _, share := range shares {
 		trials = append(trials, &trial{processes: 1, series: series, broken: int(share * float64(series))})
 	}
-	if shares, err = percentages("-errors", random); err != nil {
+	if shares, err = kit.Percentages("-errors", random); err != nil {
 		return err
 	}
 	for _, share := range shares {
@@ -89,21 +89,6 @@ func run(ctx context.Context, series int, broken, random string, processes int, 
 	}
 	fmt.Printf("(load at the end: %s)\n", kit.Load())
 	return nil
-}
-
-// percentages reads a list such as "0,2,5" as shares.
-func percentages(name, list string) (shares []float64, err error) {
-	for text := range strings.SplitSeq(list, ",") {
-		if list == "" {
-			break
-		}
-		percentage, err := strconv.ParseFloat(text, 64)
-		if err != nil || percentage < 0 || percentage > 100 {
-			return nil, fmt.Errorf("%s %q: not a percentage", name, text)
-		}
-		shares = append(shares, percentage/100)
-	}
-	return shares, nil
 }
 
 // trial is a number of processes with a library each.
