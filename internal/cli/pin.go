@@ -27,7 +27,8 @@ import (
 
 func newPin(f *factory) *cobra.Command {
 	var season, offset int
-	var offline bool
+	var episodes string
+	var offline, force bool
 	cmd := &cobra.Command{
 		Use:   "pin PATH|TITLE ENTRY",
 		Short: "Say which TMDB entry a folder, a file or a title is",
@@ -45,10 +46,15 @@ func newPin(f *factory) *cobra.Command {
 			p.Season = &season
 		}
 		p.Offset = offset
+		if c.Flags().Changed("episode") {
+			if err := setEpisodes(&p, episodes); err != nil {
+				return err
+			}
+		}
 		if err := p.Validate(); err != nil {
 			return usagef("see: anivault pin --help", "%s", err)
 		}
-		if err := lookUpPin(f, c.Command, &p, offline); err != nil {
+		if err := lookUpPin(f, c.Command, &p, offline, force); err != nil {
 			return err
 		}
 		return changePins(f, c.Command, func(s *pins.Set) (lang.Text, error) {
@@ -64,17 +70,35 @@ func newPin(f *factory) *cobra.Command {
 	})
 	cmd.Flags().IntVar(&season, "season", 0, "TMDB's `NUMBER` of the season that the files belong to (0: specials)")
 	cmd.Flags().IntVar(&offset, "offset", 0, "`NUMBER` added to the episode numbers in the names; may be negative")
+	cmd.Flags().StringVar(&episodes, "episode", "",
+		"the `NUMBER` of the episode that one file is: 5, 5-6 or 5,7 (without --season, of season 1)")
+	cmd.Flags().BoolVar(&force, "force", false, "pin an entry that TMDB does not have")
 	cmd.Flags().BoolVar(&offline, "offline", false, "don't ask TMDB about the entry; use what is cached")
 	cmd.ValidArgsFunction = f.completePin
 	return cmd
 }
 
+// setEpisodes makes p the pin of one existing file's episodes.
+func setEpisodes(p *pins.Pin, text string) (err error) {
+	if info, err := os.Stat(p.Path); p.Path == "" || err != nil || info.IsDir() {
+		return usagef("for example: anivault pin Show/video.mkv tv/26209 --season 1 --episode 5",
+			"--episode is for one file that exists")
+	}
+	if p.Season == nil && p.Kind == match.TV {
+		p.Season = new(1)
+	}
+	if p.Episodes, err = pins.ParseEpisodes(text); err != nil {
+		return usagef("see: anivault pin --help", "--episode: %s", err)
+	}
+	return nil
+}
+
 // lookUpTimeout limits the wait for the name of an entry: the pin is saved even without it.
 const lookUpTimeout = 5 * time.Second
 
-// lookUpPin sets the name of a pin. It refuses an entry that TMDB does not have, and warns if it has no such season.
-// Without a key it uses only the cache, and only warns.
-func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline bool) error {
+// lookUpPin sets the name of a pin. Unless force is set, it refuses an entry that TMDB does not have. It warns if the
+// entry has no such season or episode. Without a key it uses only the cache, and only warns.
+func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline, force bool) error {
 	cfg, err := f.load(cmd)
 	if err != nil {
 		return err
@@ -86,8 +110,12 @@ func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline bool) error 
 		e, err := run.Entry(cmd.Context(), p.Kind, p.ID)
 		if err == nil {
 			p.Name = title.WithYear(e.Title, e.Year)
-			if p.Season != nil && !e.HasSeason(*p.Season) {
-				f.warn("%s, %s, has no season %d", p.Entry(), ui.Printable(p.Name), *p.Season)
+			switch name := ui.Printable(p.Name); {
+			case p.Season == nil:
+			case !e.HasSeason(*p.Season):
+				f.warn("%s, %s, has no season %d", p.Entry(), name, *p.Season)
+			case len(e.FindEpisodes(*p.Season, p.Episodes)) < len(p.Episodes):
+				f.warn("%s, %s, has no season %d episode %s", p.Entry(), name, *p.Season, pins.FormatEpisodes(p.Episodes))
 			}
 			return nil
 		}
@@ -102,11 +130,11 @@ func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline bool) error 
 		if e, err := run.Entry(cmd.Context(), other, p.ID); err == nil {
 			hint = lang.Textf("%s/%d is %s", other, p.ID, ui.Printable(title.WithYear(e.Title, e.Year)))
 		}
-		if offline {
+		if offline || force {
 			f.warn("TMDB has no %s; %s", p.Entry(), hint)
 			return nil
 		}
-		absent = usagef(hint, "TMDB has no %s; --offline pins it all the same", p.Entry())
+		absent = usagef(hint, "TMDB has no %s; --force pins it all the same", p.Entry())
 		return nil
 	})
 	if absent != nil {
@@ -169,7 +197,7 @@ func describePin(p pins.Pin) lang.Text {
 	return lang.Textf("%s: %s", what, pinTargetText(p))
 }
 
-// pinTargetText returns the entry, season and offset of a pin: "tv/1 season 1 offset 12".
+// pinTargetText returns the entry, season, offset and episodes of a pin: "tv/1 season 1 offset 12".
 func pinTargetText(p pins.Pin) string {
 	entry := p.Entry()
 	if p.Season != nil {
@@ -178,17 +206,19 @@ func pinTargetText(p pins.Pin) string {
 	if p.Offset != 0 {
 		entry += fmt.Sprintf(" offset %d", p.Offset)
 	}
+	if len(p.Episodes) > 0 {
+		entry += " " + lang.Sprintf("episode %s", pins.FormatEpisodes(p.Episodes))
+	}
 	return entry
 }
 
 func pinSubject(f *factory, arg string) (pins.Pin, error) {
 	arg = f.expandHome(arg)
-	if _, err := os.Lstat(arg); err != nil && !looksLikePath(arg) {
-		if strings.Contains(filepath.ToSlash(arg), "/") {
-			f.warn("%s is not a file or folder, so it is taken for a title; to pin a path that does not exist yet, write %s",
-				ui.ShellWord(arg), ui.ShellWord("."+string(filepath.Separator)+arg))
+	if _, err := os.Lstat(arg); err != nil {
+		if !strings.Contains(filepath.ToSlash(arg), "/") && !library.IsVideo(arg) {
+			return pins.Pin{Title: arg}, nil
 		}
-		return pins.Pin{Title: arg}, nil
+		f.warn("%s does not exist", ui.Printable(arg))
 	}
 	path, err := filepath.Abs(arg)
 	if err != nil {
@@ -208,13 +238,6 @@ func (f *factory) expandHome(arg string) string {
 		return arg
 	}
 	return filepath.Join(home, filepath.FromSlash(rest))
-}
-
-// looksLikePath reports whether arg is a path, even if it does not exist, and not a title such as "Fate/stay night".
-func looksLikePath(arg string) bool {
-	slash := filepath.ToSlash(arg)
-	relative := strings.HasPrefix(slash, "./") || strings.HasPrefix(slash, "../")
-	return filepath.IsAbs(arg) || relative || strings.HasSuffix(slash, "/") || library.IsVideo(arg)
 }
 
 func newUnpin(f *factory) *cobra.Command {

@@ -112,6 +112,8 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 		out.adjust = func(d match.Decision, r release.Release) match.Decision {
 			return decideByPinOffline(d, r, pin, res.Err)
 		}
+	case len(pin.Episodes) > 0:
+		out.adjust = func(d match.Decision, _ release.Release) match.Decision { return placeByPin(d, pin, res.Entry) }
 	case pin.Season != nil:
 		out.adjust = func(d match.Decision, _ release.Release) match.Decision { return limitToSeason(d, pin, res.Entry) }
 	}
@@ -120,6 +122,26 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 	}
 	out.Resolution = res
 	return out, true
+}
+
+// placeByPin places a file at the episodes of its pin, if the entry has them.
+func placeByPin(d match.Decision, pin pins.Pin, e *match.Entry) match.Decision {
+	if d.Status != match.Matched {
+		return d
+	}
+	found := e.FindEpisodes(*pin.Season, pin.Episodes)
+	d.Season, d.Episodes, d.EpisodeTitles, d.AirDate, d.EpisodeConfidence, d.Guess = nil, nil, nil, "", new(0.0), nil
+	if len(found) < len(pin.Episodes) {
+		d.Reason = lang.Textf("pinned to season %d episode %s, which %s does not have", *pin.Season,
+			pins.FormatEpisodes(pin.Episodes), pin.Entry())
+		return d
+	}
+	d.Season, d.Episodes, d.EpisodeConfidence, d.Reason = pin.Season, pin.Episodes, new(1.0), "the user's choice"
+	for _, episode := range found {
+		d.EpisodeTitles = append(d.EpisodeTitles, episode.Name)
+	}
+	d.AirDate = found[0].AirDate
+	return d
 }
 
 // limitToSeason clears a season and episode outside the pinned season, except those of specials.
@@ -163,6 +185,12 @@ func applyPin(r release.Release, p pins.Pin) release.Release {
 		r.Seasons, r.Part, r.Absolute = []int{*p.Season}, 0, false
 		if single && *p.Season > 0 {
 			r.Special, r.EpisodeTitle, r.Kind = "", "", release.Episode
+		}
+		if len(p.Episodes) > 0 {
+			r.Episodes, r.Overall = nil, nil
+			for _, n := range p.Episodes {
+				r.Episodes = append(r.Episodes, float64(n))
+			}
 		}
 		if single && len(r.Episodes) == 0 && p.Offset > 0 {
 			r.Episodes = []float64{0}

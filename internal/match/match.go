@@ -88,7 +88,14 @@ type Decision struct {
 	EpisodeTitles     []string
 	AirDate           string // of the first of Episodes, YYYY-MM-DD; "" if unknown
 	EpisodeConfidence *float64
-	IDs               IDs // set only for a matched file
+	Guess             *Guess // the likeliest place of a file without a season; nil if none is likelier than others
+	IDs               IDs    // set only for a matched file
+}
+
+// Guess is a place that is not certain enough.
+type Guess struct {
+	Season   int
+	Episodes []Episode
 }
 
 // IDs are an entry's ids in other catalogues, or those of the part of it that the file belongs to.

@@ -76,6 +76,17 @@ func (e *Entry) HasSeason(n int) bool {
 	return ok
 }
 
+// FindEpisodes returns those of the season's episodes that have one of the numbers.
+func (e *Entry) FindEpisodes(season int, numbers []int) (found []Episode) {
+	s, _ := e.season(season)
+	for _, n := range numbers {
+		if i := slices.IndexFunc(s.Episodes, func(ep Episode) bool { return ep.Number == n }); i >= 0 {
+			found = append(found, s.Episodes[i])
+		}
+	}
+	return found
+}
+
 // splitRuns splits a list at each new season and wherever two air dates are more than gap apart. It ignores a single
 // date that does not fit its neighbours (an error or a late broadcast).
 func splitRuns(list []slot, gap time.Duration) [][]slot {

@@ -300,6 +300,7 @@ const (
 	CodeNoSymlink     Code = "no_symlink"
 	CodePutBack       Code = "put_back"
 	CodeTakenAway     Code = "taken_away"
+	CodeNotFound      Code = "not_found"
 	CodeUnreadable    Code = "io"
 )
 
@@ -333,6 +334,7 @@ var codeMeanings = []codeMeaning{
 	{CodeNoSymlink, "the file system has no symbolic links", false},
 	{CodePutBack, "an undo put it back: watch skips it until it, a pin or the index changes", false},
 	{CodeTakenAway, "somebody removed it from the library: watch skips it until it, a pin or the index changes", false},
+	{CodeNotFound, "the path does not exist, or TMDB no longer has the entry", false},
 	{CodeUnreadable, "it can't be read", false},
 }
 

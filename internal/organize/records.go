@@ -112,6 +112,9 @@ func (o *Options) skipReason(r *report.Record) (Code, lang.Text) {
 		}
 		return CodeExtra, r.Reason
 	case report.Failed:
+		if r.Error != nil && r.Error.Code == report.CodeNotFound {
+			return CodeNotFound, r.Error.Message
+		}
 		return CodeUnreadable, r.Reason
 	}
 	switch {

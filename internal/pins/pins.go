@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -21,21 +22,23 @@ import (
 )
 
 // Pin is one choice, for an absolute path (a file, or a folder with everything below it) or for a title. Season is
-// TMDB's season number, nil to use the one in the file's name; Offset is added to episode numbers. Name is only shown
-// to people.
+// TMDB's season number, nil to use the one in the file's name; Offset is added to episode numbers. Episodes are those
+// of a single file, whatever its name says; they need a Season. Name is only shown to people.
 type Pin struct {
-	Path   string     `json:"path,omitempty" doc:"the pinned file or folder"`
-	Title  string     `json:"title,omitempty" doc:"or the pinned title"`
-	Kind   match.Kind `json:"kind" doc:"tv or movie"`
-	ID     int        `json:"tmdb_id" doc:"the TMDB entry"`
-	Season *int       `json:"season,omitempty" doc:"the season, where one is set"`
-	Offset int        `json:"offset,omitempty" doc:"what is added to episode numbers"`
-	Name   string     `json:"name,omitempty" doc:"what the entry was called when it was pinned"`
+	Path     string     `json:"path,omitempty" doc:"the pinned file or folder"`
+	Title    string     `json:"title,omitempty" doc:"or the pinned title"`
+	Kind     match.Kind `json:"kind" doc:"tv or movie"`
+	ID       int        `json:"tmdb_id" doc:"the TMDB entry"`
+	Season   *int       `json:"season,omitempty" doc:"the season, where one is set"`
+	Offset   int        `json:"offset,omitempty" doc:"what is added to episode numbers"`
+	Episodes []int      `json:"episodes,omitempty" doc:"the episodes of a single file, where they are set"`
+	Name     string     `json:"name,omitempty" doc:"what the entry was called when it was pinned"`
 }
 
 const (
-	maxSeason = 9999
-	maxOffset = 99999
+	maxSeason   = 9999
+	maxOffset   = 99999
+	maxEpisodes = 1000 // of one file
 )
 
 // Validate returns an error for the first field that is wrong. The error is a sentence for the user.
@@ -51,8 +54,12 @@ func (p Pin) Validate() error {
 		return lang.Error("the path %q is not absolute", p.Path)
 	case p.Title != "" && title.Normalize(p.Title) == "":
 		return lang.Error("the title %q has no letter or digit", p.Title)
-	case p.Kind == match.Movie && (p.Season != nil || p.Offset != 0):
-		return lang.Error("a film has no season and no offset")
+	case p.Kind == match.Movie && (p.Season != nil || p.Offset != 0 || len(p.Episodes) > 0):
+		return lang.Error("a film has no season, no offset and no episodes")
+	case len(p.Episodes) > 0 && (p.Path == "" || p.Season == nil || p.Offset != 0):
+		return lang.Error("an episode is that of one file, in a season, without an offset")
+	case slices.ContainsFunc(p.Episodes, func(n int) bool { return n < 0 || n > maxOffset }):
+		return lang.Error("an episode's number is between 0 and %d", maxOffset)
 	case p.Season != nil && (*p.Season < 0 || *p.Season > maxSeason):
 		return lang.Error("season %d is not between 0 and %d", *p.Season, maxSeason)
 	case p.Offset < -maxOffset || p.Offset > maxOffset:
@@ -93,6 +100,45 @@ func pathKey(path string) string {
 		key = strings.ToLower(key)
 	}
 	return key
+}
+
+// ParseEpisodes reads the episodes of one file: "5", "5-6" or "5,7".
+func ParseEpisodes(s string) (list []int, err error) {
+	for part := range strings.SplitSeq(s, ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		first, err := strconv.ParseUint(strings.TrimSpace(from), 10, 16)
+		last := first
+		if err == nil && isRange {
+			last, err = strconv.ParseUint(strings.TrimSpace(to), 10, 16)
+		}
+		if err != nil || last < first || last-first >= maxEpisodes {
+			return nil, lang.Error("%q is not an episode: write 5, 5-6 or 5,7", s)
+		}
+		for ; first <= last; first++ {
+			list = append(list, int(first))
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+// FormatEpisodes writes episodes as ParseEpisodes reads them.
+func FormatEpisodes(list []int) string {
+	var b strings.Builder
+	for i := 0; i < len(list); i++ {
+		first := list[i]
+		for i+1 < len(list) && list[i+1] == list[i]+1 {
+			i++
+		}
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(first))
+		if list[i] > first {
+			b.WriteString("-" + strconv.Itoa(list[i]))
+		}
+	}
+	return b.String()
 }
 
 const maxID = 1 << 31
@@ -138,6 +184,7 @@ func ParseEntry(s string) (match.Kind, int, error) {
 // A pin is written as a line:
 //
 //	tv/26209 season=1 offset=12 path /media/Anime/Title
+//	tv/26209 season=1 episode=5 path /media/Anime/Title.mkv
 //	movie/129 title Spirited Away
 //
 // The path or title extends to the end of the line, spaces included. If a line can't hold it as it is (it contains a
@@ -153,6 +200,9 @@ func (p Pin) String() string {
 	}
 	if p.Offset != 0 {
 		fmt.Fprintf(&b, " offset=%d", p.Offset)
+	}
+	if len(p.Episodes) > 0 {
+		b.WriteString(" episode=" + FormatEpisodes(p.Episodes))
 	}
 	word := " title "
 	if p.Path != "" {
@@ -209,6 +259,10 @@ func parseLine(line string) (Pin, error) {
 				p.Title = what
 			}
 			return p, p.Validate()
+		case setting && key == "episode":
+			if p.Episodes, err = ParseEpisodes(value); err != nil {
+				return Pin{}, err
+			}
 		case setting && (key == "season" || key == "offset"):
 			n, err := strconv.Atoi(value)
 			if err != nil {
@@ -222,7 +276,7 @@ func parseLine(line string) (Pin, error) {
 		case w == "":
 			return Pin{}, lang.Error("there is neither \"path\" nor \"title\" after the entry")
 		default:
-			return Pin{}, lang.Error("%q is not season=N, offset=N, path or title", w)
+			return Pin{}, lang.Error("%q is not season=N, offset=N, episode=N, path or title", w)
 		}
 	}
 }

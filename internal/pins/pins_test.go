@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -183,6 +184,10 @@ func TestWrittenPinsAreReadAgain(t *testing.T) {
 		}
 		if rapid.Bool().Draw(t, "path") {
 			p.Path = abs("/") + text
+			if numbers := rapid.SliceOfNDistinct(rapid.IntRange(0, 300), 0, 5, rapid.ID).Draw(t, "episodes"); len(numbers) > 0 {
+				slices.Sort(numbers)
+				p.Season, p.Offset, p.Episodes = ptr(1), 0, numbers
+			}
 		} else {
 			p.Title = "a" + text
 		}
