@@ -475,7 +475,7 @@ func TestSeed003AKilledProcessGivesItsAccountsSlotsBack(t *testing.T) {
 			t.Fatalf("beside what the other has reserved: %v", err)
 		}
 		must(t, store.Update(t.Context(), func(at Instant, s *Snapshot) error {
-			s.RemoveDead(at, []string{killed.owner})
+			s.RemoveDead(at, []string{killed.ownerID})
 			return nil
 		}))
 		take(t, l)

@@ -19,49 +19,50 @@ type call struct {
 	excused int // tries that don't count against MaxRetries, because an outage made them fail
 
 	lastExcused    bool          // the last try was excused
-	before         tryRecord     // earlier tries, where the caller repeats the request itself (Tries)
-	callerAttempts int           // failed attempts of such a caller
-	hold           time.Duration // upper bound for how long the permit is needed; 0: unknown
-	since          time.Time     // start of the present wait, not yet in Waited; zero while the request is on the wire
-	preferredWait  time.Duration // total time spent waiting for exactly the preferred account and key
+	earlierTries   tryRecord     // earlier tries of a caller that retries by itself (see Tries)
+	callerAttempts int           // failed attempts of that caller
+	maxHold        time.Duration // upper bound for how long the permit is needed; 0: unknown
+	// start of the present wait, which Waited doesn't contain yet; zero while the request is on the wire
+	waitingSince  time.Time
+	preferredWait time.Duration // total time spent waiting for exactly the preferred account and key
 
 	// State of the present try:
-	ask     core.PermitRequest
-	asked   update
-	grant   core.Grant // the store's last answer
-	decided time.Time  // when grant was given; set only where several machines share the store
-	told    WaitInfo   // the wait that OnWait was last called with
-	began   time.Time  // when that wait began; zero: none
+	ask          core.PermitRequest
+	permitUpdate update
+	grant        core.Grant // the store's last answer
+	grantedAt    time.Time  // when grant was given; set only if several machines share the store
+	reportedWait WaitInfo   // the wait that OnWait was last called with
+	waitBegan    time.Time  // when reportedWait began; zero: none
 }
 
 // minStoreWait is how long a request with no max-wait left still waits for the store.
 const minStoreWait = 50 * time.Millisecond
 
-func newCall(ctx context.Context, l *Limiter, hold time.Duration) *call {
-	return &call{Request: requestFrom(ctx).Request, l: l, attempt: 1, hold: hold, since: time.Now()}
+func newCall(ctx context.Context, l *Limiter, maxHold time.Duration) *call {
+	return &call{Request: requestFrom(ctx).Request, l: l, attempt: 1, maxHold: maxHold, waitingSince: time.Now()}
 }
 
-func (c *call) pauseClock()  { c.Waited, c.since = c.waitedTotal(), time.Time{} }
-func (c *call) resumeClock() { c.since = time.Now() }
+func (c *call) pauseClock()  { c.Waited, c.waitingSince = c.waitedTotal(), time.Time{} }
+func (c *call) resumeClock() { c.waitingSince = time.Now() }
 
 func (c *call) waitedTotal() time.Duration {
-	if c.since.IsZero() {
+	if c.waitingSince.IsZero() {
 		return c.Waited
 	}
-	return c.Waited + time.Since(c.since)
+	return c.Waited + time.Since(c.waitingSince)
 }
 
-func (c *call) left() time.Duration { return max(-c.overdue(), 0) }
+func (c *call) waitLeft() time.Duration { return max(-c.overdue(), 0) }
 
 func (c *call) overdue() time.Duration {
-	return c.waitedTotal() - cmp.Or(c.MaxWait, c.l.tuned.Load().MaxWait)
+	return c.waitedTotal() - cmp.Or(c.MaxWait, c.l.effectiveTuning.Load().MaxWait)
 }
 
 // patience returns how long the request waits for the store: what is left of max-wait, but at least minStoreWait.
-func (c *call) patience() time.Duration { return max(c.left(), minStoreWait) }
+func (c *call) patience() time.Duration { return max(c.waitLeft(), minStoreWait) }
 
 func (c *call) timeout(cause Reason, in State) *AcquireTimeoutError {
-	return &AcquireTimeoutError{Waited: c.waitedTotal(), Cause: cause, State: in, Out: int(c.l.out.Load())}
+	return &AcquireTimeoutError{Waited: c.waitedTotal(), Cause: cause, State: in, Out: int(c.l.unreturnedPermits.Load())}
 }
 
 func (c *call) acquire(ctx context.Context) (*Permit, error) {
@@ -69,8 +70,8 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 	if l.offline {
 		return nil, &BlockedError{Block{State: CacheOnly, Cause: ReasonOffline}}
 	}
-	if c.Reservation != nil && c.Reservation.refused != nil {
-		return nil, c.Reservation.refused
+	if c.Reservation != nil && c.Reservation.refusal != nil {
+		return nil, c.Reservation.refusal
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -86,14 +87,14 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 
 func (c *call) await(ctx context.Context) (*Permit, error) {
 	l := c.l
-	p := &Permit{l: l, attempt: c.before.tries + c.attempt, reservation: c.Reservation}
+	p := &Permit{l: l, attempt: c.earlierTries.tries + c.attempt, reservation: c.Reservation}
 	reserved, granted := false, false
 	defer func() {
 		if granted {
 			return
 		}
 		p.leave()
-		if reserved && !c.Reservation.put() {
+		if reserved && !c.Reservation.putBack() {
 			l.unreserve(1)
 		}
 	}()
@@ -106,7 +107,7 @@ func (c *call) await(ctx context.Context) (*Permit, error) {
 		}
 		defer func() {
 			if !granted {
-				l.breaker.drop()
+				l.breaker.endProbe()
 			}
 		}()
 	}
@@ -115,16 +116,16 @@ func (c *call) await(ctx context.Context) (*Permit, error) {
 		return nil, err
 	}
 	granted = true
-	l.out.Add(1)
+	l.unreturnedPermits.Add(1)
 	g := &c.grant
-	if l.coordinated && c.hold == 0 {
-		l.keep(g.Pass)
+	if l.coordinated && c.maxHold == 0 {
+		l.startRenewal(g.Pass)
 	}
-	p.probe = c.grant.State == HalfOpen
-	p.pass, p.booked, p.choice, p.granted = g.Pass, g.HasBudget, g.Choice, time.Now()
-	c.before.first = cmp.Or(c.before.first, g.Pass.Number)
-	p.first = c.before.first
-	p.lease = time.AfterFunc(g.Lease, p.leave) // a forgotten permit frees its place when its lease ends
+	p.isProbe = c.grant.State == HalfOpen
+	p.pass, p.hasBudget, p.choice, p.grantedAt = g.Pass, g.HasBudget, g.Choice, time.Now()
+	c.earlierTries.firstNumber = cmp.Or(c.earlierTries.firstNumber, g.Pass.Number)
+	p.firstNumber = c.earlierTries.firstNumber
+	p.leaseTimer = time.AfterFunc(g.Lease, p.leave) // a forgotten permit frees its place when its lease ends
 	if p.place.queued.Load() {
 		p.place.granted = true
 		l.queue.Granted()
@@ -142,12 +143,12 @@ func (c *call) enter(ctx context.Context, p *place) error {
 	}
 	for {
 		// The requests ahead wait until an outage ends, so this wait doesn't count against max-wait either.
-		counts := !core.WaitsWithoutLimit(&l.tuned.Load().Tuning, State(l.state.Load()))
+		counts := !core.WaitsWithoutLimit(&l.effectiveTuning.Load().Tuning, State(l.state.Load()))
 		nap := core.MaxRetryWait
 		if counts {
-			nap = min(nap, c.left())
+			nap = min(nap, c.waitLeft())
 		}
-		if err := c.nap(ctx, nap, counts, p.ready, nil); err != nil {
+		if err := c.wait(ctx, nap, counts, p.ready, nil); err != nil {
 			return err
 		}
 		select {
@@ -155,26 +156,26 @@ func (c *call) enter(ctx context.Context, p *place) error {
 			return nil
 		default:
 		}
-		if counts && c.left() <= 0 {
+		if counts && c.waitLeft() <= 0 {
 			return c.timeout(ReasonTurn, State(l.state.Load()))
 		}
 	}
 }
 
-// errMaxWait is the cause of a cancelled wait in a Queue: max-wait has passed.
+// errMaxWait cancels a wait in a Queue when max-wait has passed.
 var errMaxWait = errors.New("max-wait has passed")
 
 func (c *call) enterQueue(ctx context.Context, p *place) error {
 	l := c.l
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	defer time.AfterFunc(c.left(), func() { end(errMaxWait) }).Stop()
-	defer context.AfterFunc(l.life, func() { end(ErrClosed) })()
+	defer time.AfterFunc(c.waitLeft(), func() { end(errMaxWait) }).Stop()
+	defer context.AfterFunc(l.lifetime, func() { end(ErrClosed) })()
 	err := l.queue.Enter(inner)
 	switch cause := context.Cause(inner); {
 	case err == nil:
 		p.queued.Store(true)
-	case ctx.Err() != nil || inner.Err() == nil: // the error is the caller's or the queue's own
+	case ctx.Err() != nil || inner.Err() == nil: // err comes from the caller's context or from the queue itself
 	case errors.Is(cause, errMaxWait):
 		return c.timeout(ReasonTurn, State(l.state.Load()))
 	default:
@@ -198,20 +199,21 @@ func (c *call) queueUp(ctx context.Context, reserved bool) error {
 	l := c.l
 	l.reap(ctx, reapIntervalIdle, c.patience())
 	c.ask = core.PermitRequest{
-		Owner: l.owner, Lease: c.hold, HasReservation: reserved, MinWait: l.nap, Retry: c.before.tries+c.attempt > 1,
+		Owner: l.ownerID, Lease: c.maxHold, HasReservation: reserved, MinWait: l.minAskInterval,
+		Retry: c.earlierTries.tries+c.attempt > 1,
 	}
-	if c.hold == 0 && l.coordinated {
+	if c.maxHold == 0 && l.coordinated {
 		c.ask.Lease = defaultLease
 	}
 	c.grant = core.Grant{}
 	granted := false
 	defer func() {
-		if !granted { // also when a hook panics
+		if !granted { // a hook may have panicked
 			c.abandon()
 		}
 	}()
 	err := c.askUntilGranted(ctx)
-	c.endWait(c.asked.gauges)
+	c.endWait(c.permitUpdate.gauges)
 	granted = err == nil
 	return err
 }
@@ -220,7 +222,7 @@ func (c *call) askUntilGranted(ctx context.Context) error {
 	l, g := c.l, &c.grant
 	lastChance := true
 	for {
-		freed, moved := l.freed.listen(), l.moved.listen()
+		freed, moved := l.slotFreed.listen(), l.stateChanged.listen()
 		if err := c.askOnce(ctx); err != nil {
 			return err
 		}
@@ -229,7 +231,7 @@ func (c *call) askUntilGranted(ctx context.Context) error {
 		case g.Granted && !l.coordinated:
 			return nil
 		case g.Granted:
-			if ok, err := c.accepted(ctx); ok || err != nil {
+			if ok, err := c.acceptGrant(ctx); ok || err != nil {
 				return err
 			}
 			continue
@@ -242,20 +244,20 @@ func (c *call) askUntilGranted(ctx context.Context) error {
 		case g.Refused:
 			return &BlockedError{g.Block}
 		}
-		counts, patience := !core.WaitsWithoutLimit(&l.tuned.Load().Tuning, g.State), c.left()
+		counts, patience := !core.WaitsWithoutLimit(&l.effectiveTuning.Load().Tuning, g.State), c.waitLeft()
 		if counts && patience <= 0 {
 			return c.timeout(g.Cause, g.State)
 		}
-		c.beginWait(g.Block, c.asked.gauges)
+		c.beginWait(g.Block, c.permitUpdate.gauges)
 		stalled := g.Cause == ReasonSlot && g.First || g.Cause == core.ReasonAccount
 		reaped := stalled && l.reap(ctx, reapIntervalStalled, patience) || l.reap(ctx, reapIntervalWaiting, patience)
-		if counts && c.left() <= 0 { // reap used some of the time for an update of its own
+		if counts && c.waitLeft() <= 0 { // reap's own update took time
 			return c.timeout(g.Cause, g.State)
 		}
 		if reaped {
 			continue
 		}
-		if err := c.sleep(ctx, counts, freed, moved); err != nil {
+		if err := c.waitToAskAgain(ctx, counts, freed, moved); err != nil {
 			return err
 		}
 	}
@@ -265,8 +267,8 @@ func (c *call) askUntilGranted(ctx context.Context) error {
 func (c *call) askOnce(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, c.patience())
 	defer cancel()
-	c.asked.step = c.tryGrant
-	err := c.l.do(bounded, &c.asked)
+	c.permitUpdate.step = c.tryGrant
+	err := c.l.updateStore(bounded, &c.permitUpdate)
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		err = c.timeout(ReasonTurn, State(c.l.state.Load()))
 	}
@@ -279,9 +281,9 @@ func (c *call) tryGrant(at Instant, s *Snapshot, t *Tuning) (Transition, bool, e
 		return Transition{}, false, ErrClosed
 	}
 	a := c.ask
-	a.Tuning, a.NeedsBudget, a.MaxWait = t, t.Budget.On(), c.left()
+	a.Tuning, a.NeedsBudget, a.MaxWait = t, t.Budget.On(), c.waitLeft()
 	if at.Parts > 1 {
-		a.MinWait = 0 // alone, no other process wakes this one, and asking is cheap
+		a.MinWait = 0 // without the shared store, no other process wakes this one, and asking is cheap
 	}
 	a.Accounts = l.ownAccounts()
 	if c.Prefer != (Preference{}) && (c.Prefer.Test || c.preferredWait < c.PreferFor) {
@@ -290,57 +292,57 @@ func (c *call) tryGrant(at Instant, s *Snapshot, t *Tuning) (Transition, bool, e
 	c.grant = s.TryGrant(at, a)
 	l.contended.Store(c.grant.Contended)
 	if l.coordinated {
-		c.decided = time.Now()
+		c.grantedAt = time.Now()
 	}
 	return c.grant.Transition, c.grant.Transitioned, nil
 }
 
-func (c *call) sleep(ctx context.Context, counts bool, freed, moved <-chan struct{}) error {
+func (c *call) waitToAskAgain(ctx context.Context, usesMaxWait bool, slotFreed, stateChanged <-chan struct{}) error {
 	g := &c.grant
 	nap := g.Wait
-	if counts {
-		nap = min(nap, c.left())
+	if usesMaxWait {
+		nap = min(nap, c.waitLeft())
 	}
 	if g.Pinned {
 		nap = min(nap, c.PreferFor-c.preferredWait)
 	}
 	if g.Cause != ReasonSlot && g.Cause != ReasonTurn && g.Cause != core.ReasonAccount {
-		freed = nil
+		slotFreed = nil
 	}
 	start := time.Now()
-	err := c.nap(ctx, nap, counts, freed, moved)
+	err := c.wait(ctx, nap, usesMaxWait, slotFreed, stateChanged)
 	if g.Pinned {
 		c.preferredWait += time.Since(start)
 	}
 	return err
 }
 
-// accepted reports whether a permit from a coordinator can be used. It gives an unusable permit back and waits before
-// the next ask.
-func (c *call) accepted(ctx context.Context) (bool, error) {
+// acceptGrant reports whether a permit from a coordinator can be used. It gives an unusable permit back and waits
+// before the next ask.
+func (c *call) acceptGrant(ctx context.Context) (bool, error) {
 	l := c.l
-	wait, ok := l.ceiling.accept(c.decided, &l.tuned.Load().Tuning)
+	wait, ok := l.ceiling.accept(c.grantedAt, &l.effectiveTuning.Load().Tuning)
 	if ok {
 		return true, nil
 	}
 	state, pass, reserved := c.grant.State, c.grant.Pass, c.ask.HasReservation
 	err := l.store.Update(context.Background(), func(at Instant, s *Snapshot) error {
-		s.Record(at, core.Report{Owner: l.owner, Tuning: &l.tune(at, s).Tuning, Pass: pass, KeepBudget: reserved})
+		s.Record(at, core.Report{Owner: l.ownerID, Tuning: &l.tuningFor(at, s).Tuning, Pass: pass, KeepBudget: reserved})
 		return nil
 	})
 	if err != nil {
 		l.warn(err)
 	}
 	c.grant, c.ask.Ticket = core.Grant{}, 0
-	if c.left() <= 0 {
+	if c.waitLeft() <= 0 {
 		return false, c.timeout(ReasonCeiling, state)
 	}
-	return false, c.nap(ctx, wait, true, nil, nil)
+	return false, c.wait(ctx, wait, true, nil, nil)
 }
 
 // abandon withdraws the ticket or permit of a request that gives up, if the store is available at once. Otherwise other
-// requests pass the ticket when it is late, and the lease expires. If the store was so slow that max-wait is long over,
-// abandon does nothing, because withdrawing would take another slow update.
+// requests overtake the ticket once it is late, and the permit's lease expires. If the store was so slow that max-wait
+// is long over, abandon does nothing, because withdrawing would take another slow update.
 func (c *call) abandon() {
 	l, g, ticket := c.l, &c.grant, c.ask.Ticket
 	if !g.Granted && (ticket == 0 || l.closed.Load() || c.overdue() > minStoreWait) {
@@ -351,19 +353,19 @@ func (c *call) abandon() {
 	err := l.store.Update(ctx, func(at Instant, s *Snapshot) error {
 		s.Withdraw(at, ticket)
 		if g.Granted {
-			s.Record(at, core.Report{Owner: l.owner, Tuning: &l.tune(at, s).Tuning, Pass: g.Pass})
+			s.Record(at, core.Report{Owner: l.ownerID, Tuning: &l.tuningFor(at, s).Tuning, Pass: g.Pass})
 		}
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {
 		l.warn(err)
 	}
-	l.freed.ring() // the tickets behind this one have moved up
+	l.slotFreed.ring() // the tickets behind this one have moved up
 }
 
-func (c *call) setAside(req *http.Request, e *Event) {
-	c.before.tries++
-	c.Tries.fail(req, c.before, time.Now().Add(c.delay(e)), c.excused == 0)
+func (c *call) recordForCaller(req *http.Request, e *Event) {
+	c.earlierTries.tries++
+	c.Tries.fail(req, c.earlierTries, time.Now().Add(c.delay(e)), c.excused == 0)
 }
 
 // delay returns how long the request waits before its next try: full jitter, or the Retry-After of a 503. It returns 0
@@ -372,13 +374,13 @@ func (c *call) delay(e *Event) time.Duration {
 	if c.lastExcused {
 		return 0
 	}
-	return core.RetryDelay(c.callerAttempts+c.attempt-c.excused, e, c.l.draw())
+	return core.RetryDelay(c.callerAttempts+c.attempt-c.excused, e, c.l.randFloat())
 }
 
 func (c *call) retry(ctx context.Context, e *Event) error {
 	l, delay := c.l, c.delay(e)
 	c.attempt++
-	if delay > c.left() {
+	if delay > c.waitLeft() {
 		return &BlockedError{Block{State: State(l.state.Load()), Cause: ReasonBackoff, Until: time.Now().Add(delay)}}
 	}
 	block, refused, gauges, err := c.blocked(ctx)
@@ -392,12 +394,12 @@ func (c *call) retry(ctx context.Context, e *Event) error {
 	}
 	defer func() { c.endWait(gauges) }()
 	c.beginWait(Block{State: block.State, Cause: ReasonBackoff, Until: time.Now().Add(delay)}, gauges)
-	return c.nap(ctx, delay, true, nil, nil)
+	return c.wait(ctx, delay, true, nil, nil)
 }
 
 func (c *call) blocked(ctx context.Context) (block Block, refused bool, gauges Gauges, err error) {
 	l := c.l
-	ask := core.PermitRequest{Owner: l.owner, Tuning: &l.tuned.Load().Tuning, MaxWait: c.left()}
+	ask := core.PermitRequest{Owner: l.ownerID, Tuning: &l.effectiveTuning.Load().Tuning, MaxWait: c.waitLeft()}
 	err = l.store.Update(ctx, func(at Instant, s *Snapshot) error {
 		block, refused = s.Blocked(at, ask)
 		gauges = s.Gauges(ask.Tuning)
@@ -406,55 +408,57 @@ func (c *call) blocked(ctx context.Context) (block Block, refused bool, gauges G
 	return block, refused, gauges, err
 }
 
-// nap waits until d has passed, something has changed, or the limiter is closed. If counts is false, the time isn't
-// taken from max-wait.
-func (c *call) nap(ctx context.Context, d time.Duration, counts bool, freed, moved <-chan struct{}) error {
+// wait waits until d has passed, something has changed, or the limiter is closed. If usesMaxWait is false, the time
+// isn't taken from max-wait.
+func (c *call) wait(
+	ctx context.Context, d time.Duration, usesMaxWait bool, slotFreed, stateChanged <-chan struct{},
+) error {
 	start := time.Now()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	var err error
 	select {
 	case <-timer.C:
-	case <-freed:
-	case <-moved:
+	case <-slotFreed:
+	case <-stateChanged:
 	case <-c.l.wake:
-		c.l.freed.ring() // another request of this process may be next
-	case <-c.l.life.Done():
+		c.l.slotFreed.ring() // another request of this process may be next
+	case <-c.l.lifetime.Done():
 		err = ErrClosed
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	if !counts {
+	if !usesMaxWait {
 		c.Waited -= time.Since(start)
 	}
 	return err
 }
 
 func (c *call) beginWait(b Block, gauges Gauges) {
-	switch told := c.told.Block; {
+	switch told := c.reportedWait.Block; {
 	case b.Cause.IsCommon():
 		c.endWait(gauges)
 		return
 	case !b.Until.After(time.Now()):
-		return // over before it is told
-	case !c.began.IsZero() && told.Cause == b.Cause && told.State == b.State &&
+		return // the wait ended before it could be reported
+	case !c.waitBegan.IsZero() && told.Cause == b.Cause && told.State == b.State &&
 		told.Until.Sub(b.Until).Abs() < time.Second:
-		return // setting the clock by a little changes a shared time
+		return // a small correction of the clock moves Until but isn't a new wait
 	}
 	c.endWait(gauges)
-	c.told, c.began = WaitInfo{Block: b, Attempt: c.attempt, Gauges: gauges}, time.Now()
+	c.reportedWait, c.waitBegan = WaitInfo{Block: b, Attempt: c.attempt, Gauges: gauges}, time.Now()
 	if c.l.hooks.OnWait != nil {
-		c.l.hooks.OnWait(c.told)
+		c.l.hooks.OnWait(c.reportedWait)
 	}
 }
 
 func (c *call) endWait(gauges Gauges) {
-	if c.began.IsZero() {
+	if c.waitBegan.IsZero() {
 		return
 	}
-	info := c.told
-	info.Ended, info.Waited, info.Gauges = true, time.Since(c.began), gauges
-	c.began = time.Time{}
+	info := c.reportedWait
+	info.Ended, info.Waited, info.Gauges = true, time.Since(c.waitBegan), gauges
+	c.waitBegan = time.Time{}
 	if c.l.hooks.OnWait != nil {
 		c.l.hooks.OnWait(info)
 	}

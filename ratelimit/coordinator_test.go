@@ -18,7 +18,7 @@ import (
 // coordinated returns a place that is a coordinator, where each question is dear.
 func coordinated() *storetest.Place {
 	p := storetest.NewPlace()
-	p.Coordinator, p.Nap = true, 250*time.Millisecond
+	p.Coordinator, p.MinAskInterval = true, 250*time.Millisecond
 	return p
 }
 
@@ -74,12 +74,12 @@ func TestPermitsThatAreOutOutliveGoingAlone(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		p, told := coordinated(), &events{}
-		p.Machine = func() ratelimit.Instant {
+		p.MachineClock = func() ratelimit.Instant {
 			at := p.Now()
 			at.Boot, at.BootID, at.Wall = at.Boot+time.Minute, "the machine's own", at.Wall.Add(time.Hour)
 			return at
 		}
-		alone, err := ratelimit.OpenFileStore(dir, ratelimit.FileOptions{OnWarning: noWarning(t), Now: p.Machine})
+		alone, err := ratelimit.OpenFileStore(dir, ratelimit.FileOptions{OnWarning: noWarning(t), Now: p.MachineClock})
 		must(t, err)
 		p.Fallback = alone
 		l := newLimiter(t, closed(t, p.Open(told.add)), ratelimit.Default())
@@ -93,7 +93,7 @@ func TestPermitsThatAreOutOutliveGoingAlone(t *testing.T) {
 		held[0].Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: pause})
 		begun := time.Now()
 		time.Sleep(5 * time.Second)
-		p.Fail = func() error { return errors.New("gone") }
+		p.FailBefore = func() error { return errors.New("gone") }
 		permit, err := l.Acquire(t.Context())
 		must(t, err)
 		if took := time.Since(begun); took < 20*time.Second || took > 23*time.Second {
@@ -103,7 +103,7 @@ func TestPermitsThatAreOutOutliveGoingAlone(t *testing.T) {
 		if st, err := l.Status(t.Context()); err != nil || st.Running != 1 {
 			t.Errorf("alone %d permits are out, %v; want the one that is", st.Running, err)
 		}
-		p.Fail = nil
+		p.FailBefore = nil
 		time.Sleep(2 * time.Second)
 		permit, err = l.Acquire(t.Context())
 		must(t, err)
@@ -144,7 +144,7 @@ func TestAMachineGoesOnAloneAndFindsBack(t *testing.T) {
 		time.Sleep(3 * time.Second)
 
 		trouble := errors.New("gone")
-		p.Fail = func() error { return trouble }
+		p.FailBefore = func() error { return trouble }
 		held, err := here.Acquire(t.Context())
 		must(t, err)
 		alone, err := here.Status(t.Context())
@@ -163,7 +163,7 @@ func TestAMachineGoesOnAloneAndFindsBack(t *testing.T) {
 		}
 
 		time.Sleep(10 * time.Second)
-		p.Fail = nil
+		p.FailBefore = nil
 		must(t, own.Update(t.Context(), func(ratelimit.Instant, *ratelimit.Snapshot) error { return nil }))
 		sees, err = far.Status(t.Context())
 		if left := time.Until(sees.PauseUntil); err != nil || left < 9*time.Second || left > 11*time.Second {
@@ -255,7 +255,7 @@ func TestALatePermitIsNotUsed(t *testing.T) {
 		p := coordinated()
 		l := newLimiter(t, p.Open(func(error) {}), ratelimit.Default())
 		slow := true
-		p.Lose = func() error {
+		p.FailAfter = func() error {
 			if slow {
 				slow = false
 				time.Sleep(300 * time.Millisecond)
@@ -338,10 +338,10 @@ func TestTheCeilingHoldsWhileACoordinatorComesAndGoes(t *testing.T) {
 		t.Run(outage.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := coordinated()
-				p.Looks, p.TimeOut = 250*ms, outage.timeOut
+				p.ProbeInterval, p.FailureDelay = 250*ms, outage.timeOut
 				p.Delay = func() time.Duration { return outage.latency }
 				var gone, rest atomic.Bool
-				p.Fail = func() error {
+				p.FailBefore = func() error {
 					if !gone.Load() {
 						return nil
 					}

@@ -29,7 +29,6 @@ var (
 // than the request can wait.
 type BlockedError struct{ Block }
 
-// Error implements error.
 func (e *BlockedError) Error() string {
 	if e.Cause == ReasonOffline {
 		return "send request: offline"
@@ -55,7 +54,6 @@ type AcquireTimeoutError struct {
 	Err error // the context's error if its deadline came first, else nil
 }
 
-// Error implements error.
 func (e *AcquireTimeoutError) Error() string {
 	text := fmt.Sprintf("send request: %v: waited %s, last for %s in %s",
 		ErrAcquireTimeout, e.Waited.Round(time.Millisecond), e.Cause, e.State)
@@ -65,7 +63,6 @@ func (e *AcquireTimeoutError) Error() string {
 	return text
 }
 
-// Unwrap returns the context's error, if there is one.
 func (e *AcquireTimeoutError) Unwrap() error { return e.Err }
 
 // Is reports whether target is ErrAcquireTimeout.
@@ -77,7 +74,6 @@ type RequestTimeoutError struct {
 	Err   error         // the connection's error
 }
 
-// Error implements error.
 func (e *RequestTimeoutError) Error() string {
 	return fmt.Sprintf("await answer: %v: %s", ErrRequestTimeout, core.FormatDuration(e.After))
 }
@@ -85,7 +81,6 @@ func (e *RequestTimeoutError) Error() string {
 // Is reports whether target is ErrRequestTimeout.
 func (e *RequestTimeoutError) Is(target error) bool { return target == ErrRequestTimeout }
 
-// Unwrap returns the error of the connection.
 func (e *RequestTimeoutError) Unwrap() error { return e.Err }
 
 // Timeout implements net.Error's method.
@@ -94,7 +89,6 @@ func (e *RequestTimeoutError) Timeout() bool { return true }
 // BodyTooLargeError says that an answer was longer than Transport.MaxBody.
 type BodyTooLargeError struct{ Limit int64 }
 
-// Error implements error.
 func (e *BodyTooLargeError) Error() string {
 	return fmt.Sprintf("read answer: longer than %d bytes", e.Limit)
 }

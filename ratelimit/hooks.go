@@ -6,8 +6,8 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// Hooks are called after all locks are released, by the goroutine that caused
-// what they report. They may be called concurrently. Nil hooks are skipped.
+// Hooks are called after all locks are released, by the goroutine that caused the event. They may be called
+// concurrently. Nil hooks are skipped.
 type Hooks struct {
 	OnTransition func(Transition) // the state has changed
 	OnAnswer     func(Answer)     // a request has ended
@@ -20,7 +20,7 @@ type Hooks struct {
 // Tuned is a change of a setting that an operator made, or the end of such a change.
 type Tuned struct {
 	Key      string
-	From, To string    // the values in force, as [Field.Get] writes them
+	From, To string    // the values in force, as core.Field.Get writes them
 	Ended    bool      // the override has ended; the process's own value applies again
 	Until    time.Time // when the override ends by itself; zero: when an operator ends it
 }

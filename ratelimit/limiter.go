@@ -26,8 +26,8 @@ type Config struct {
 }
 
 // Queue is a process's own queue in front of the shared one. It should let at most Tuning.Concurrency requests in at a
-// time. Each of them has a ticket of the shared queue or a permit. The request's context carries what the queue needs
-// to know about it.
+// time. Each request inside holds a ticket of the shared queue or a permit. Enter reads what it needs to know about the
+// request, such as a priority, from the context.
 type Queue interface {
 	// Enter returns nil when the request may ask for permission, or ctx's error, or an error that Acquire then returns. A
 	// retry calls it again.
@@ -42,36 +42,36 @@ type Queue interface {
 // store. Most callers want [Transport]; others use Acquire and Permit.Done. A Limiter is safe for concurrent use and
 // has no goroutines of its own.
 type Limiter struct {
-	store       Store
-	live        core.Liveness   // nil: no process can die unnoticed
-	process     string          // this process's id in live
-	owner       string          // this limiter's id in the snapshot
-	wake        <-chan struct{} // the store's; nil if it wakes nobody
-	nap         time.Duration   // shortest time between two asks for a permit
-	own         atomic.Pointer[Tuning]
-	accounts    atomic.Pointer[[]Account] // nil: none were ever set
-	offline     bool
-	draw        func() float64
-	hooks       Hooks
-	wantsGauges bool // hooks want gauges
+	store          Store
+	liveness       core.Liveness // nil: all users of the store are in this process
+	processID      string
+	ownerID        string
+	wake           <-chan struct{} // the store sends when this process should ask again; nil if it never does
+	minAskInterval time.Duration   // 0: no minimum
+	ownTuning      atomic.Pointer[Tuning]
+	accounts       atomic.Pointer[[]Account] // nil: SetAccounts was never called
+	offline        bool
+	randFloat      func() float64
+	hooks          Hooks
+	wantsGauges    bool // hooks want gauges
 
-	coordinated bool         // several machines share the store
-	breaker     localBreaker // these two only then
+	coordinated bool // several machines share the store, so breaker and ceiling are used
+	breaker     localBreaker
 	ceiling     localCeiling
 
-	localQueue localQueue
-	queue      Queue       // in place of localQueue; may be nil
-	contended  atomic.Bool // other processes were in the shared queue
-	freed      broadcaster // a slot of this process is free
-	moved      broadcaster // the state has changed
-	life       context.Context
-	end        context.CancelFunc
-	tuned      atomic.Pointer[core.EffectiveTuning]
-	state      atomic.Uint32 // State, as last seen
-	reaped     atomic.Int64  // when dead processes were last looked for, ns since start
-	start      time.Time
-	closed     atomic.Bool
-	out        atomic.Int64 // permits that have not been given back
+	localQueue        localQueue
+	queue             Queue       // replaces localQueue if not nil
+	contended         atomic.Bool // other processes had requests in the shared queue at the last ask
+	slotFreed         broadcaster
+	stateChanged      broadcaster
+	lifetime          context.Context
+	endLifetime       context.CancelFunc
+	effectiveTuning   atomic.Pointer[core.EffectiveTuning]
+	state             atomic.Uint32 // State, as last seen
+	lastReap          atomic.Int64  // ns since started
+	started           time.Time
+	closed            atomic.Bool
+	unreturnedPermits atomic.Int64
 }
 
 // New returns a limiter. It returns a *TuningError for an invalid tuning.
@@ -84,24 +84,24 @@ func New(c Config) (*Limiter, error) {
 		return nil, fmt.Errorf("make limiter: %w", err)
 	}
 	l := &Limiter{
-		store: c.Store, offline: c.Offline, draw: c.Rand, hooks: c.Hooks, queue: c.Queue, start: time.Now(),
+		store: c.Store, offline: c.Offline, randFloat: c.Rand, hooks: c.Hooks, queue: c.Queue, started: time.Now(),
 	}
-	l.own.Store(&c.Tuning)
+	l.ownTuning.Store(&c.Tuning)
 	if len(c.Accounts) > 0 {
 		if err := l.SetAccounts(c.Accounts); err != nil {
 			return nil, fmt.Errorf("make limiter: %w", err)
 		}
 	}
-	l.life, l.end = context.WithCancel(context.Background())
+	l.lifetime, l.endLifetime = context.WithCancel(context.Background())
 	l.wantsGauges = c.Hooks.OnTransition != nil || c.Hooks.OnAnswer != nil || c.Hooks.OnWait != nil
-	if l.draw == nil {
-		l.draw = rand.Float64
+	if l.randFloat == nil {
+		l.randFloat = rand.Float64
 	}
 	if live, ok := c.Store.(core.Liveness); ok {
-		l.live, l.process = live, live.Owner()
-		l.owner = core.NewOwnerOf(l.process)
+		l.liveness, l.processID = live, live.Owner()
+		l.ownerID = core.NewOwnerOf(l.processID)
 	} else {
-		l.owner = core.NewOwner()
+		l.ownerID = core.NewOwner()
 	}
 	if w, ok := c.Store.(shared.Waker); ok {
 		l.wake = w.Wake()
@@ -110,18 +110,18 @@ func New(c Config) (*Limiter, error) {
 		l.coordinated = s.Coordinated()
 	}
 	if p, ok := c.Store.(shared.Pacer); ok {
-		l.nap = p.Nap()
+		l.minAskInterval = p.MinAskInterval()
 	}
 	l.state.Store(uint32(Normal))
-	l.reaped.Store(-int64(time.Hour))
-	l.tuned.Store(&core.EffectiveTuning{Tuning: c.Tuning})
+	l.lastReap.Store(-int64(time.Hour))
+	l.effectiveTuning.Store(&core.EffectiveTuning{Tuning: c.Tuning})
 	l.localQueue.resize(c.Tuning.Concurrency)
 	return l, nil
 }
 
 // Tuning returns the tuning in force at the last access to the store: the configured one with operators' overrides,
 // divided among processes that cannot see each other.
-func (l *Limiter) Tuning() Tuning { return l.tuned.Load().Tuning }
+func (l *Limiter) Tuning() Tuning { return l.effectiveTuning.Load().Tuning }
 
 // Retune replaces this process's own tuning for later requests. For an invalid tuning it returns a *TuningError and
 // keeps the old one.
@@ -130,7 +130,7 @@ func (l *Limiter) Retune(t Tuning) error {
 	if err := t.Validate(); err != nil {
 		return fmt.Errorf("tune limiter: %w", err)
 	}
-	l.own.Store(&t)
+	l.ownTuning.Store(&t)
 	return nil
 }
 
@@ -145,7 +145,7 @@ func (l *Limiter) Acquire(ctx context.Context) (*Permit, error) {
 }
 
 // Contended reports whether other processes had requests in the shared queue at this process's last ask; with several
-// machines it is always true. Then this process's share of the rate depends on how many requests it has queued there.
+// machines it is always true. If so, this process's share of the rate depends on how many requests it has queued there.
 func (l *Limiter) Contended() bool { return l.coordinated || l.contended.Load() }
 
 // Blocked returns the *BlockedError that Acquire would return at once, nil if it would wait. A caller with its own
@@ -167,17 +167,17 @@ func (l *Limiter) Close() error {
 	if l.closed.Swap(true) {
 		return nil
 	}
-	l.end()
+	l.endLifetime()
 	l.ceiling.mu.Lock()
-	if l.ceiling.timer != nil {
-		l.ceiling.timer.Stop()
+	if l.ceiling.renewalTimer != nil {
+		l.ceiling.renewalTimer.Stop()
 	}
 	l.ceiling.mu.Unlock()
 	if l.offline {
 		return nil
 	}
 	err := l.store.Update(context.Background(), func(at Instant, s *Snapshot) error {
-		s.Leave(at, l.owner)
+		s.Leave(at, l.ownerID)
 		return nil
 	})
 	if err != nil {
@@ -190,17 +190,17 @@ func (l *Limiter) Close() error {
 type Permit struct {
 	l           *Limiter
 	place       place
-	lease       *time.Timer // gives the place back when it fires
+	leaseTimer  *time.Timer // gives the place back if the caller forgets to
 	pass        core.PermitID
 	attempt     int
-	first       uint64 // the number of the first try's permit
-	probe       bool   // granted in HalfOpen
-	stopped     bool   // its response caused Sleep or CacheOnly
+	firstNumber uint64 // the number of the first try's permit
+	isProbe     bool   // granted in HalfOpen
+	causedBlock bool   // the response to its request caused Sleep or CacheOnly
 	choice      Choice
-	granted     time.Time
-	booked      bool // it has used one request of the budget
+	grantedAt   time.Time
+	hasBudget   bool
 	reservation *Reservation
-	done        atomic.Bool
+	reported    atomic.Bool
 }
 
 // Pass returns the permit's id.
@@ -225,51 +225,51 @@ func (p *Permit) Fail(err error) {
 // Report gives the permit back with details such as a 429. Report(Event{}) is no evidence about the upstream; defer it
 // to give the permit back after a panic.
 func (p *Permit) Report(e Event) {
-	if p.done.Swap(true) {
+	if p.reported.Swap(true) {
 		return
 	}
-	p.l.out.Add(-1)
-	p.lease.Stop()
+	p.l.unreturnedPermits.Add(-1)
+	p.leaseTimer.Stop()
 	if e.Latency == 0 {
-		e.Latency = time.Since(p.granted)
+		e.Latency = time.Since(p.grantedAt)
 	}
 	if e.Attempt == 0 {
 		e.Attempt = p.attempt
 	}
-	e.First = p.first
+	e.First = p.firstNumber
 	p.l.record(p, e)
 }
 
 func (p *Permit) leave() {
 	if p.l.leave(&p.place) {
-		p.l.freed.ring()
+		p.l.slotFreed.ring()
 	}
 }
 
 func (l *Limiter) record(p *Permit, e Event) {
-	defer p.leave() // if a hook panics
+	defer p.leave() // a hook may panic
 	var r struct {
 		core.Report
 		core.RecordResult
 		update
 	}
-	r.Report = core.Report{Owner: l.owner, Pass: p.pass, Event: e, Draw: l.draw()}
+	r.Report = core.Report{Owner: l.ownerID, Pass: p.pass, Event: e, Draw: l.randFloat()}
 	if l.coordinated {
 		r.Event = l.recordOutcome(e)
-		l.release(p.pass)
+		l.stopRenewal(p.pass)
 	}
-	r.KeepBudget = e.Status == 0 && p.booked && p.reservation.put()
+	r.KeepBudget = e.Status == 0 && p.hasBudget && p.reservation.putBack()
 	r.step = func(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
 		r.Report.Tuning = t
 		r.RecordResult = s.Record(at, r.Report)
 		if l.closed.Load() {
-			s.Leave(at, l.owner)
+			s.Leave(at, l.ownerID)
 		}
 		return r.RecordResult.Transition, r.RecordResult.Transitioned, nil
 	}
-	err := l.do(context.Background(), &r.update)
+	err := l.updateStore(context.Background(), &r.update)
 	p.leave()
-	p.stopped = r.Transitioned && (r.Transition.To == Sleep || r.Transition.To == CacheOnly)
+	p.causedBlock = r.Transitioned && (r.Transition.To == Sleep || r.Transition.To == CacheOnly)
 	if err != nil {
 		l.warn(fmt.Errorf("record answer: %w", err))
 	}
@@ -284,21 +284,21 @@ type update struct {
 	// step returns the transition that it has made, if any. It may be called several times; the last call counts.
 	step func(Instant, *Snapshot, *Tuning) (tr Transition, moved bool, err error)
 
-	tuning     *core.EffectiveTuning
-	transition Transition
-	moved      bool
-	orphans    Orphans
-	state      State
-	gauges     Gauges // if a hook wants them
+	tuning       *core.EffectiveTuning
+	transition   Transition
+	transitioned bool
+	orphans      Orphans
+	state        State
+	gauges       Gauges // zero unless wantsGauges
 }
 
-func (l *Limiter) do(ctx context.Context, u *update) error {
+func (l *Limiter) updateStore(ctx context.Context, u *update) error {
 	u.gauges = Gauges{}
 	err := l.store.Update(ctx, func(at Instant, s *Snapshot) (err error) {
-		u.tuning = l.tune(at, s)
+		u.tuning = l.tuningFor(at, s)
 		t := &u.tuning.Tuning
 		u.orphans = s.FreeOrphans(t)
-		if u.transition, u.moved, err = u.step(at, s, t); err != nil {
+		if u.transition, u.transitioned, err = u.step(at, s, t); err != nil {
 			return err
 		}
 		u.state = s.State()
@@ -313,8 +313,8 @@ func (l *Limiter) do(ctx context.Context, u *update) error {
 	}
 	l.state.Store(uint32(u.state))
 	l.adopt(u.tuning)
-	if u.moved {
-		l.moved.ring()
+	if u.transitioned {
+		l.stateChanged.ring()
 		if l.hooks.OnTransition != nil {
 			u.transition.Gauges = u.gauges
 			l.hooks.OnTransition(u.transition)
@@ -326,16 +326,16 @@ func (l *Limiter) do(ctx context.Context, u *update) error {
 	return nil
 }
 
-// tune returns the tuning in force for a snapshot. The caller must pass it to adopt after the update.
-func (l *Limiter) tune(at Instant, s *Snapshot) *core.EffectiveTuning {
-	return s.EffectiveTuning(at, *l.own.Load(), l.tuned.Load())
+// tuningFor returns the tuning in force for a snapshot. The caller must pass it to adopt after the update.
+func (l *Limiter) tuningFor(at Instant, s *Snapshot) *core.EffectiveTuning {
+	return s.EffectiveTuning(at, *l.ownTuning.Load(), l.effectiveTuning.Load())
 }
 
 func (l *Limiter) adopt(t *core.EffectiveTuning) {
-	if t == l.tuned.Load() {
+	if t == l.effectiveTuning.Load() {
 		return
 	}
-	before := l.tuned.Swap(t)
+	before := l.effectiveTuning.Swap(t)
 	l.localQueue.resize(t.Concurrency)
 	if l.hooks.OnTuned != nil {
 		notifyTuned(before, t, l.hooks.OnTuned)
@@ -345,8 +345,8 @@ func (l *Limiter) adopt(t *core.EffectiveTuning) {
 	}
 }
 
-// notifyTuned calls tell for each setting whose value changes because an operator's override begins or ends.
-func notifyTuned(before, now *core.EffectiveTuning, tell func(Tuned)) {
+// notifyTuned calls notify for each setting whose value changes because an operator's override begins or ends.
+func notifyTuned(before, now *core.EffectiveTuning, notify func(Tuned)) {
 	for _, f := range Fields() {
 		is := func(o Override) bool { return o.Key == f.Key }
 		i := slices.IndexFunc(now.Overrides, is)
@@ -358,7 +358,7 @@ func notifyTuned(before, now *core.EffectiveTuning, tell func(Tuned)) {
 			change.Until = now.Overrides[i].Until
 		}
 		if change.From != change.To {
-			tell(change)
+			notify(change)
 		}
 	}
 }
@@ -388,5 +388,6 @@ func (l *Limiter) ownAccounts() []Account {
 
 // Rationed reports whether there is a budget or an account has a quota, so that requests may need a reservation.
 func (l *Limiter) Rationed() bool {
-	return l.tuned.Load().Budget.On() || slices.ContainsFunc(l.ownAccounts(), func(a Account) bool { return a.Quota.On() })
+	return l.effectiveTuning.Load().Budget.On() ||
+		slices.ContainsFunc(l.ownAccounts(), func(a Account) bool { return a.Quota.On() })
 }

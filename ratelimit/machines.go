@@ -13,13 +13,13 @@ import (
 // a network must not put all others to Sleep. After Tuning.NFailures in a row it blocks this process, for the same
 // growing cooldown as Sleep, and then lets one probe through at a time.
 type localBreaker struct {
-	mu       sync.Mutex
-	failures int           // in a row
-	failing  time.Time     // time of the first of them
-	lost     uint64        // the last failed connection
-	until    time.Time     // nothing is sent before
-	cooldown time.Duration // 0: not blocked
-	probing  time.Time     // how long a probe blocks the next one; zero: no probe
+	mu             sync.Mutex
+	failures       int       // in a row
+	failingSince   time.Time // when the first of them failed
+	lostConnection uint64    // the same connection isn't counted twice
+	blockedUntil   time.Time
+	cooldown       time.Duration // 0: not blocked
+	probeUntil     time.Time     // a running probe blocks the next one until then; zero: no probe
 }
 
 // enter returns 0 if a request may be sent, perhaps as a probe, or else how long to wait before asking again. since is
@@ -29,38 +29,38 @@ func (k *localBreaker) enter(now time.Time) (wait time.Duration, since time.Time
 	defer k.mu.Unlock()
 	switch {
 	case k.cooldown == 0:
-		return 0, k.failing
-	case now.Before(k.until):
-		return k.until.Sub(now), k.failing
-	case now.Before(k.probing):
-		return core.ProbeRetryWait, k.failing
+		return 0, k.failingSince
+	case now.Before(k.blockedUntil):
+		return k.blockedUntil.Sub(now), k.failingSince
+	case now.Before(k.probeUntil):
+		return core.ProbeRetryWait, k.failingSince
 	}
-	k.probing = now.Add(core.MaxProbeLease)
-	return 0, k.failing
+	k.probeUntil = now.Add(core.MaxProbeLease)
+	return 0, k.failingSince
 }
 
-// record counts the end of a request and returns the event for the shared state, without a local failure. blocked is
-// the cooldown if this request starts a block, else 0.
+// record counts the end of a request and returns the event for the shared state, where a network failure of this
+// machine counts as Cancelled. blocked is the cooldown if this request starts a block, else 0.
 func (k *localBreaker) record(now time.Time, e Event, t *Tuning, draw float64) (_ Event, blocked time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.probing = time.Time{}
+	k.probeUntil = time.Time{}
 	switch e.Outcome {
 	case Cancelled, Misconfigured:
 		return e, 0
 	case OK, Throttled, Server, Client, Deferred:
-		k.failures, k.failing, k.lost, k.until, k.cooldown = 0, time.Time{}, 0, time.Time{}, 0
+		k.failures, k.failingSince, k.lostConnection, k.blockedUntil, k.cooldown = 0, time.Time{}, 0, time.Time{}, 0
 		return e, 0
 	case Network:
 	}
 	shared := e
 	shared.Outcome = Cancelled
-	if e.Connection != 0 && e.Connection == k.lost {
+	if e.Connection != 0 && e.Connection == k.lostConnection {
 		return shared, 0
 	}
-	k.lost = e.Connection
+	k.lostConnection = e.Connection
 	if k.failures++; k.failures == 1 {
-		k.failing = now
+		k.failingSince = now
 	}
 	first := k.cooldown == 0
 	switch {
@@ -68,22 +68,22 @@ func (k *localBreaker) record(now time.Time, e Event, t *Tuning, draw float64) (
 		return shared, 0
 	case first:
 		k.cooldown = t.SleepMin
-	case now.Before(k.until):
-		return shared, 0 // it was sent before the block
+	case now.Before(k.blockedUntil):
+		return shared, 0 // the request was sent before the block
 	default:
 		longest := max(min(t.SleepMaxOutage, t.SleepMax), t.SleepMin)
 		k.cooldown = min(time.Duration(float64(k.cooldown)*t.CooldownFactor), longest)
 	}
-	k.until = now.Add(k.cooldown + time.Duration(draw*float64(k.cooldown)/10))
+	k.blockedUntil = now.Add(k.cooldown + time.Duration(draw*float64(k.cooldown)/10))
 	if first {
 		return shared, k.cooldown
 	}
 	return shared, 0
 }
 
-func (k *localBreaker) drop() {
+func (k *localBreaker) endProbe() {
 	k.mu.Lock()
-	k.probing = time.Time{}
+	k.probeUntil = time.Time{}
 	k.mu.Unlock()
 }
 
@@ -93,21 +93,21 @@ func (c *call) awaitNetwork(ctx context.Context) error {
 		if wait == 0 {
 			return nil
 		}
-		if long := time.Since(since) > c.l.tuned.Load().MaxWait; long || wait > c.left() {
+		if long := time.Since(since) > c.l.effectiveTuning.Load().MaxWait; long || wait > c.waitLeft() {
 			return &BlockedError{Block{
 				State: Sleep, Cause: ReasonConsecutiveFailures, Since: since,
 				Until: time.Now().Add(wait),
 			}}
 		}
-		if err := c.nap(ctx, min(wait, core.MaxRetryWait), true, nil, nil); err != nil {
+		if err := c.wait(ctx, min(wait, core.MaxRetryWait), true, nil, nil); err != nil {
 			return err
 		}
 	}
 }
 
 func (l *Limiter) recordOutcome(e Event) Event {
-	t := &l.tuned.Load().Tuning
-	shared, blocked := l.breaker.record(time.Now(), e, t, l.draw())
+	t := &l.effectiveTuning.Load().Tuning
+	shared, blocked := l.breaker.record(time.Now(), e, t, l.randFloat())
 	if blocked > 0 {
 		l.warn(fmt.Errorf("%d requests in a row got no answer: this process sends nothing for %v, then probes; "+
 			"other machines go on", t.NFailures, blocked))
@@ -118,8 +118,8 @@ func (l *Limiter) recordOutcome(e Event) Event {
 const (
 	// maxGrantAge is the age at which a permit expires unused: later, other processes no longer count it.
 	maxGrantAge = 250 * time.Millisecond
-	// defaultLease is how long a coordinator's lease lasts if its holder did not say how long it needs it.
-	// renewInterval is how often such a lease is renewed.
+	// defaultLease is how long a permit from a coordinator lasts if the caller did not say how long it needs the permit.
+	// The lease is renewed every renewInterval.
 	defaultLease  = 10 * time.Minute
 	renewInterval = 3 * time.Minute
 )
@@ -127,67 +127,67 @@ const (
 // localCeiling keeps a process below the ceiling by its own count, so that even a manipulated coordinator cannot remove
 // the limit. It also renews leases.
 type localCeiling struct {
-	mu    sync.Mutex
-	sent  []time.Time
-	kept  map[core.PermitID]time.Time // permits with a renewed lease, by the time of their grant
-	timer *time.Timer                 // for the next renewal
+	mu           sync.Mutex
+	sentTimes    []time.Time
+	renewed      map[core.PermitID]time.Time // permits whose leases are renewed, by the time they were granted
+	renewalTimer *time.Timer
 }
 
-// accept reports whether a permit granted at decided may be used. If not, it returns how long to wait before the next
+// accept reports whether a permit granted at grantedAt may be used. If not, it returns how long to wait before the next
 // ask.
-func (g *localCeiling) accept(decided time.Time, t *Tuning) (wait time.Duration, ok bool) {
+func (g *localCeiling) accept(grantedAt time.Time, t *Tuning) (wait time.Duration, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	if now.Sub(decided) >= maxGrantAge {
+	if now.Sub(grantedAt) >= maxGrantAge {
 		return 0, false
 	}
 	window := t.CeilingWindow - t.CeilingWindow/20 // permits arrive closer together than they were granted
-	for len(g.sent) > 0 && now.Sub(g.sent[0]) >= window {
-		g.sent = g.sent[1:]
+	for len(g.sentTimes) > 0 && now.Sub(g.sentTimes[0]) >= window {
+		g.sentTimes = g.sentTimes[1:]
 	}
-	if len(g.sent) >= t.Ceiling {
-		return g.sent[0].Add(window).Sub(now), false
+	if len(g.sentTimes) >= t.Ceiling {
+		return g.sentTimes[0].Add(window).Sub(now), false
 	}
-	g.sent = append(g.sent, now)
+	g.sentTimes = append(g.sentTimes, now)
 	return 0, true
 }
 
-func (l *Limiter) keep(p core.PermitID) {
+func (l *Limiter) startRenewal(p core.PermitID) {
 	g := &l.ceiling
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.kept == nil {
-		g.kept = map[core.PermitID]time.Time{}
+	if g.renewed == nil {
+		g.renewed = map[core.PermitID]time.Time{}
 	}
-	g.kept[p] = time.Now()
-	if g.timer == nil {
-		g.timer = time.AfterFunc(renewInterval, l.renew)
+	g.renewed[p] = time.Now()
+	if g.renewalTimer == nil {
+		g.renewalTimer = time.AfterFunc(renewInterval, l.renew)
 	}
 }
 
-func (l *Limiter) release(p core.PermitID) {
+func (l *Limiter) stopRenewal(p core.PermitID) {
 	l.ceiling.mu.Lock()
-	delete(l.ceiling.kept, p)
+	delete(l.ceiling.renewed, p)
 	l.ceiling.mu.Unlock()
 }
 
-// renew extends the kept leases in one update, except those older than core.MaxLease, whose callers have probably
-// forgotten them.
+// renew extends all leases in one update, except those older than core.MaxLease, whose callers have probably forgotten
+// them.
 func (l *Limiter) renew() {
 	g := &l.ceiling
 	g.mu.Lock()
-	kept := make(map[core.PermitID]bool, len(g.kept))
-	for p, since := range g.kept {
+	kept := make(map[core.PermitID]bool, len(g.renewed))
+	for p, since := range g.renewed {
 		if time.Since(since) >= core.MaxLease {
-			delete(g.kept, p)
+			delete(g.renewed, p)
 			continue
 		}
 		kept[p] = true
 	}
-	g.timer = nil
+	g.renewalTimer = nil
 	if len(kept) > 0 && !l.closed.Load() {
-		g.timer = time.AfterFunc(renewInterval, l.renew)
+		g.renewalTimer = time.AfterFunc(renewInterval, l.renew)
 	}
 	g.mu.Unlock()
 	if len(kept) == 0 {

@@ -137,8 +137,8 @@ func TestAFolderBelongsToOneMachine(t *testing.T) {
 				if c.refused {
 					told = "[state_shared]"
 				}
-				if refused := u.Apart() != nil; refused != c.refused || u.told.String() != told {
-					t.Errorf("%s: refused %t (%v), warned of %v; want %t", name, refused, u.Apart(), u.told, c.refused)
+				if refused := u.IsolationCause() != nil; refused != c.refused || u.told.String() != told {
+					t.Errorf("%s: refused %t (%v), warned of %v; want %t", name, refused, u.IsolationCause(), u.told, c.refused)
 				}
 				if got := u.pauseLeft(t, f); got.Round(time.Second) != want {
 					t.Errorf("%s: %v of the pause are left, want %v", name, got, want)
@@ -159,7 +159,7 @@ func TestARefusedFolderIsUsedAgainByOneMachine(t *testing.T) {
 	for range 8 {
 		f.pass(time.Minute)
 		second.touch(t)
-		if second.Apart() == nil {
+		if second.IsolationCause() == nil {
 			t.Fatal("used again while it is refused")
 		}
 	}
@@ -167,8 +167,8 @@ func TestARefusedFolderIsUsedAgainByOneMachine(t *testing.T) {
 	first.Store.Close()
 	f.pass(3 * time.Minute)
 	second.touch(t)
-	if second.Apart() != nil {
-		t.Errorf("still refused: %v", second.Apart())
+	if second.IsolationCause() != nil {
+		t.Errorf("still refused: %v", second.IsolationCause())
 	}
 	if got := second.pauseLeft(t, f).Round(time.Second); got != 49*time.Minute {
 		t.Errorf("%v of the pause are left, want 49m", got)

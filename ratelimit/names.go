@@ -44,7 +44,7 @@ type (
 
 // Types for accounts, whose keys requests use.
 type (
-	// Account is an account of the upstream, as one process has it configured.
+	// Account is an account of the upstream, as configured in one process.
 	Account = core.Account
 	// Period is a part of the day with its own limit.
 	Period = core.Period
@@ -58,7 +58,7 @@ type (
 	KeyVerdict = core.KeyVerdict
 )
 
-// For stores and tools.
+// Types for stores and tools.
 type (
 	// Store keeps one Snapshot for everybody who shares an upstream.
 	Store = core.Store
@@ -122,16 +122,17 @@ const (
 	ReasonRetryAfterLong      = core.ReasonRetryAfterLong
 	ReasonOperator            = core.ReasonOperator
 	ReasonResume              = core.ReasonResume
-	ReasonFresh               = core.ReasonFresh       // there was no stored state
-	ReasonPause               = core.ReasonPause       // a Retry-After or its stand-in delays all processes
-	ReasonOffline             = core.ReasonOffline     // this process must not send
-	ReasonBackoff             = core.ReasonBackoff     // one request waits before its next try
-	ReasonSlot                = core.ReasonSlot        // a slot
-	ReasonCeiling             = core.ReasonCeiling     // room under the ceiling
-	ReasonTurn                = core.ReasonTurn        // the turn: other requests came first
-	ReasonBudget              = core.ReasonBudget      // a new budget period
-	ReasonCredentials         = core.ReasonCredentials // the upstream refused all keys
-	ReasonNoAccount           = core.ReasonNoAccount   // all accounts are disabled
+	ReasonFresh               = core.ReasonFresh // there was no stored state
+	// a Retry-After, or the random pause after a 429 without one, delays all processes
+	ReasonPause       = core.ReasonPause
+	ReasonOffline     = core.ReasonOffline     // this process must not send
+	ReasonBackoff     = core.ReasonBackoff     // one request waits before its next try
+	ReasonSlot        = core.ReasonSlot        // waits for a free slot
+	ReasonCeiling     = core.ReasonCeiling     // waits for room under the ceiling
+	ReasonTurn        = core.ReasonTurn        // waits because other requests came first
+	ReasonBudget      = core.ReasonBudget      // waits for a new budget period
+	ReasonCredentials = core.ReasonCredentials // the upstream refused all keys
+	ReasonNoAccount   = core.ReasonNoAccount   // all accounts are disabled
 )
 
 // Default returns the documented defaults (docs/limiter.md, "Settings").

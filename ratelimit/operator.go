@@ -23,12 +23,12 @@ func (o Operator) Status(ctx context.Context, t Tuning, accounts ...Account) (St
 	return s.Status(at, s.EffectiveTuning(at, t, nil).Tuning, "", accounts...), nil
 }
 
-func (o Operator) order(ctx context.Context, change func(Instant, *Snapshot) error) error {
+func (o Operator) update(ctx context.Context, change func(Instant, *Snapshot) error) error {
 	if err := o.Store.Update(ctx, change); err != nil {
 		return err
 	}
 	if s, ok := o.Store.(core.Sharing); ok {
-		if why := s.Apart(); why != nil {
+		if why := s.IsolationCause(); why != nil {
 			return fmt.Errorf("%w: %w", ErrNotShared, why)
 		}
 	}
@@ -38,12 +38,12 @@ func (o Operator) order(ctx context.Context, change func(Instant, *Snapshot) err
 // Tune overrides settings by key for all running processes, for a time or, with lasts 0, until ResetTuning. It returns
 // a *TuningError and changes nothing if a key does not exist, or a value is invalid by itself or together with others.
 func (o Operator) Tune(ctx context.Context, values map[string]string, lasts time.Duration) error {
-	return o.order(ctx, func(at Instant, s *Snapshot) error { return s.Override(at, values, lasts) })
+	return o.update(ctx, func(at Instant, s *Snapshot) error { return s.Override(at, values, lasts) })
 }
 
 // ResetTuning ends the overrides of these keys, or all overrides without keys.
 func (o Operator) ResetTuning(ctx context.Context, keys ...string) error {
-	return o.order(ctx, func(at Instant, s *Snapshot) error {
+	return o.update(ctx, func(at Instant, s *Snapshot) error {
 		s.EndOverrides(at, keys...)
 		return nil
 	})
@@ -54,7 +54,7 @@ func (o Operator) ResetTuning(ctx context.Context, keys ...string) error {
 func (o Operator) ForceCacheOnly(ctx context.Context, autoRecover time.Duration) (tr Transition, moved bool,
 	err error,
 ) {
-	err = o.order(ctx, func(at Instant, s *Snapshot) error {
+	err = o.update(ctx, func(at Instant, s *Snapshot) error {
 		tr, moved = s.ForceCacheOnly(at, max(autoRecover, 0))
 		return nil
 	})
@@ -64,7 +64,7 @@ func (o Operator) ForceCacheOnly(ctx context.Context, autoRecover time.Duration)
 // Resume ends CacheOnly and starts probing, after a Sleep until the end of a pause. moved is false if the limiter was
 // not in CacheOnly.
 func (o Operator) Resume(ctx context.Context) (tr Transition, moved bool, err error) {
-	err = o.order(ctx, func(at Instant, s *Snapshot) error {
+	err = o.update(ctx, func(at Instant, s *Snapshot) error {
 		tr, moved = s.Resume(at)
 		return nil
 	})
@@ -75,7 +75,7 @@ func (o Operator) Resume(ctx context.Context) (tr Transition, moved bool, err er
 // is kept unless force is set. Slots, bucket and the last second's permits are always kept, because requests may be
 // under way.
 func (o Operator) Reset(ctx context.Context, force bool) error {
-	return o.order(ctx, func(at Instant, s *Snapshot) error {
+	return o.update(ctx, func(at Instant, s *Snapshot) error {
 		s.Reset(at, force)
 		return nil
 	})
@@ -84,13 +84,13 @@ func (o Operator) Reset(ctx context.Context, force bool) error {
 // TuneAccount overrides limits of an account by key for all running processes, for a time or, with lasts 0, until
 // ResetAccount. It returns a *TuningError and changes nothing if a key does not exist or a value is invalid.
 func (o Operator) TuneAccount(ctx context.Context, name string, values map[string]string, lasts time.Duration) error {
-	return o.order(ctx, func(at Instant, s *Snapshot) error { return s.TuneAccount(at, name, values, lasts) })
+	return o.update(ctx, func(at Instant, s *Snapshot) error { return s.TuneAccount(at, name, values, lasts) })
 }
 
 // EnableAccount enables or disables an account whatever its processes have configured, for a time or, with lasts 0,
-// until the opposite. Enabling tries the account's refused keys again.
+// until the next call. Enabling tries the account's refused keys again.
 func (o Operator) EnableAccount(ctx context.Context, name string, on bool, lasts time.Duration) error {
-	return o.order(ctx, func(at Instant, s *Snapshot) error {
+	return o.update(ctx, func(at Instant, s *Snapshot) error {
 		s.EnableAccount(at, name, on, lasts)
 		return nil
 	})
@@ -98,7 +98,7 @@ func (o Operator) EnableAccount(ctx context.Context, name string, on bool, lasts
 
 // ResetAccount ends the overrides of these limits of an account, or all of its overrides without keys.
 func (o Operator) ResetAccount(ctx context.Context, name string, keys ...string) error {
-	return o.order(ctx, func(at Instant, s *Snapshot) error {
+	return o.update(ctx, func(at Instant, s *Snapshot) error {
 		s.ResetAccount(at, name, keys...)
 		return nil
 	})

@@ -21,9 +21,9 @@ type localQueue struct {
 
 // place is one request's place in the localQueue, or in the Queue that replaces it.
 type place struct {
-	queued  atomic.Bool   // it is in a Queue
-	granted bool          // it has a permit (only with a Queue)
-	inside  bool          // it has left the localQueue's waiting list
+	queued  atomic.Bool   // the place is in a Queue, which replaces the localQueue
+	granted bool          // used only with a Queue
+	inside  bool          // not waiting in the localQueue any more
 	ready   chan struct{} // closed when inside becomes true; nil if it was true at once
 }
 
@@ -102,34 +102,34 @@ func (b *broadcaster) ring() {
 const (
 	reapIntervalStalled = 5 * time.Millisecond // between looks for dead processes while one may hold a slot
 	reapIntervalWaiting = time.Second          // while waiting for anything else
-	reapIntervalIdle    = 10 * time.Second     // in any case
+	reapIntervalIdle    = 10 * time.Second     // otherwise
 )
 
-// reap removes dead processes from the shared state, unless it has looked for them within the last interval every. It
-// waits at most patience for the store. It reports whether it has removed any.
-func (l *Limiter) reap(ctx context.Context, every, patience time.Duration) bool {
-	if l.live == nil {
+// reap removes dead processes from the shared state, unless it did so within the last interval. It waits at most
+// patience for the store. It reports whether it has removed any.
+func (l *Limiter) reap(ctx context.Context, interval, patience time.Duration) bool {
+	if l.liveness == nil {
 		return false
 	}
-	switch { // with nap set, each look at the store is expensive
-	case l.nap == 0:
-	case every == reapIntervalStalled:
-		every = 2 * l.nap
-	case every == reapIntervalWaiting: // the request at the head of the shared queue looks sooner
-		every = 20 * l.nap
+	switch { // with minAskInterval set, each access to the store is expensive
+	case l.minAskInterval == 0:
+	case interval == reapIntervalStalled:
+		interval = 2 * l.minAskInterval
+	case interval == reapIntervalWaiting: // the request at the head of the shared queue reaps more often
+		interval = 20 * l.minAskInterval
 	}
-	now, last := int64(time.Since(l.start)), l.reaped.Load()
-	if now-last < int64(every) || !l.reaped.CompareAndSwap(last, now) {
+	now, last := int64(time.Since(l.started)), l.lastReap.Load()
+	if now-last < int64(interval) || !l.lastReap.CompareAndSwap(last, now) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(patience, core.MaxRetryWait))
 	defer cancel()
 	_, s, err := core.ReadSnapshot(ctx, l.store)
-	others := slices.DeleteFunc(s.Users(), func(id string) bool { return id == l.process })
+	others := slices.DeleteFunc(s.Users(), func(id string) bool { return id == l.processID })
 	if err != nil || len(others) == 0 {
 		return false // the next ask meets the same error and reports it
 	}
-	dead := l.live.Dead(others)
+	dead := l.liveness.Dead(others)
 	if len(dead) == 0 {
 		return false
 	}
@@ -146,9 +146,9 @@ func (l *Limiter) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{Offline: l.offline}, err
 	}
-	t := l.tune(at, &s)
+	t := l.tuningFor(at, &s)
 	l.adopt(t)
-	st := s.Status(at, t.Tuning, l.owner, l.ownAccounts()...)
+	st := s.Status(at, t.Tuning, l.ownerID, l.ownAccounts()...)
 	st.Offline = l.offline
 	return st, nil
 }

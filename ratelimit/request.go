@@ -29,18 +29,18 @@ type Request struct {
 // request counts as evidence about the upstream, so a request that always fails does not look like an outage. Tries is
 // safe for concurrent use; its zero value is ready.
 type Tries struct {
-	mu     sync.Mutex
-	tried  *sync.Map // by method and URL: tryRecord
-	count  int       // failed attempts since Restart
-	failed bool      // a request of this attempt has failed
-	counts bool      // count includes this attempt
-	due    time.Time // earliest sensible time of the next attempt
+	mu             sync.Mutex
+	records        *sync.Map // tryRecord by method and URL
+	failedAttempts int       // since Restart
+	attemptFailed  bool      // of this attempt
+	counted        bool      // failedAttempts includes this attempt
+	nextAttemptAt  time.Time
 }
 
 // tryRecord has the earlier tries of one request.
 type tryRecord struct {
-	tries int
-	first uint64 // the number of the first permit
+	tries       int
+	firstNumber uint64 // Number of the first permit
 }
 
 // Share returns a new Tries that knows the same requests: a request tried with one of them is a retry with the other.
@@ -48,12 +48,12 @@ func (t *Tries) Share() *Tries {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.share()
-	return &Tries{tried: t.tried}
+	return &Tries{records: t.records}
 }
 
 func (t *Tries) share() {
-	if t.tried == nil {
-		t.tried = new(sync.Map)
+	if t.records == nil {
+		t.records = new(sync.Map)
 	}
 }
 
@@ -61,7 +61,7 @@ func (t *Tries) share() {
 func (t *Tries) With(ctx context.Context) context.Context {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.failed, t.counts, t.due = false, false, time.Time{}
+	t.attemptFailed, t.counted, t.nextAttemptAt = false, false, time.Time{}
 	return With(ctx, Request{Tries: t})
 }
 
@@ -70,10 +70,10 @@ func (t *Tries) With(ctx context.Context) context.Context {
 func (t *Tries) Failed() (count int, due time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.failed {
+	if !t.attemptFailed {
 		return 0, time.Time{}
 	}
-	return max(t.count, 1), t.due
+	return max(t.failedAttempts, 1), t.nextAttemptAt
 }
 
 // Restart sets the count of failed attempts, which determines the jitter, to 0. Requests tried before still count as
@@ -81,39 +81,39 @@ func (t *Tries) Failed() (count int, due time.Time) {
 func (t *Tries) Restart() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.count = 0
+	t.failedAttempts = 0
 }
 
-// AsksAgain reports whether the caller of a request retries it itself, with a [Tries].
-func AsksAgain(ctx context.Context) bool { return requestFrom(ctx).Tries != nil }
+// CallerRetries reports whether the caller of a request retries it itself, with a [Tries].
+func CallerRetries(ctx context.Context) bool { return requestFrom(ctx).Tries != nil }
 
 // MaxWaitOf returns the MaxWait of a request, 0 if it has the limiter's.
 func MaxWaitOf(ctx context.Context) time.Duration { return requestFrom(ctx).MaxWait }
 
 // record returns the earlier tries of req and how many earlier attempts have failed.
-func (t *Tries) record(req *http.Request) (m tryRecord, before int) {
+func (t *Tries) record(req *http.Request) (m tryRecord, failedAttempts int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.share()
-	v, _ := t.tried.Load(requestKeyOf(req))
+	v, _ := t.records.Load(requestKeyOf(req))
 	m, _ = v.(tryRecord)
-	if before = t.count; t.counts {
-		before--
+	if failedAttempts = t.failedAttempts; t.counted {
+		failedAttempts--
 	}
-	return m, before
+	return m, failedAttempts
 }
 
-// fail records a failed request and when to retry it. counts is false if an outage made it fail.
+// fail records a failed request and when to retry it. counts is false if an outage made the request fail.
 func (t *Tries) fail(req *http.Request, m tryRecord, due time.Time, counts bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.tried.Store(requestKeyOf(req), m)
-	if t.failed = true; counts && !t.counts {
-		t.count++
-		t.counts = true
+	t.records.Store(requestKeyOf(req), m)
+	if t.attemptFailed = true; counts && !t.counted {
+		t.failedAttempts++
+		t.counted = true
 	}
-	if due.After(t.due) {
-		t.due = due
+	if due.After(t.nextAttemptAt) {
+		t.nextAttemptAt = due
 	}
 }
 
@@ -121,15 +121,15 @@ func requestKeyOf(req *http.Request) string { return req.Method + " " + req.URL.
 
 type requestInfo struct {
 	Request
-	try    bool
-	left   time.Duration
-	choice Choice
+	isTry    bool
+	waitLeft time.Duration
+	choice   Choice
 }
 
-type requestKey struct{}
+type contextKey struct{}
 
 func requestFrom(ctx context.Context) requestInfo {
-	c, _ := ctx.Value(requestKey{}).(requestInfo)
+	c, _ := ctx.Value(contextKey{}).(requestInfo)
 	return c
 }
 
@@ -142,20 +142,20 @@ func With(ctx context.Context, r Request) context.Context {
 	if r.Prefer != (Preference{}) {
 		c.Prefer, c.PreferFor = r.Prefer, r.PreferFor
 	}
-	return context.WithValue(ctx, requestKey{}, c)
+	return context.WithValue(ctx, contextKey{}, c)
 }
 
 func withTry(ctx context.Context, left time.Duration, choice Choice) context.Context {
 	c := requestFrom(ctx)
-	c.try, c.left, c.choice = true, left, choice
-	return context.WithValue(ctx, requestKey{}, c)
+	c.isTry, c.waitLeft, c.choice = true, left, choice
+	return context.WithValue(ctx, contextKey{}, c)
 }
 
 // WaitLeft returns how much longer the request may wait, so that its Base can tell a server that queues requests. ok is
 // false unless ctx is the context of a request that a [Transport] sends.
 func WaitLeft(ctx context.Context) (left time.Duration, ok bool) {
 	c := requestFrom(ctx)
-	return c.left, c.try
+	return c.waitLeft, c.isTry
 }
 
 // ChoiceFrom returns the account and key that a [Transport] has chosen for a request; its Base calls it. It returns

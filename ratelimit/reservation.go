@@ -13,7 +13,7 @@ import (
 type Reservation struct {
 	l *Limiter
 
-	refused error // Acquire's error for its requests; nil: they fit
+	refusal error // Acquire's error for requests with this reservation; nil if all of them fit into the budget
 
 	mu       sync.Mutex
 	left     int
@@ -39,17 +39,17 @@ func (l *Limiter) Reserve(ctx context.Context, n int) (*Reservation, error) {
 	if err == nil && refused != nil {
 		err = refused
 	}
-	r.refused = err
+	r.refusal = err
 	return r, err
 }
 
 func (l *Limiter) reserve(ctx context.Context, r *Reservation, n int) (refused *BudgetError, err error) {
-	err = l.do(ctx, &update{step: func(at Instant, s *Snapshot, t *Tuning) (tr Transition, moved bool, err error) {
+	err = l.updateStore(ctx, &update{step: func(at Instant, s *Snapshot, t *Tuning) (tr Transition, _ bool, err error) {
 		r.left, refused = 0, nil
 		if l.closed.Load() {
 			return tr, false, ErrClosed
 		}
-		r.left, refused = s.Reserve(at, l.owner, n, t, l.ownAccounts())
+		r.left, refused = s.Reserve(at, l.ownerID, n, t, l.ownAccounts())
 		return tr, false, nil
 	}})
 	return refused, err
@@ -75,7 +75,7 @@ func (r *Reservation) Release() {
 
 func (l *Limiter) unreserve(n int) {
 	err := l.store.Update(context.Background(), func(at Instant, s *Snapshot) error {
-		s.Unreserve(at, l.owner, n)
+		s.Unreserve(at, l.ownerID, n)
 		return nil
 	})
 	if err != nil {
@@ -83,7 +83,7 @@ func (l *Limiter) unreserve(n int) {
 	}
 }
 
-// take uses up one request of the reservation; false if there is none.
+// take uses up one request of the reservation. It returns false if none is left.
 func (r *Reservation) take() bool {
 	if r == nil {
 		return false
@@ -97,8 +97,8 @@ func (r *Reservation) take() bool {
 	return true
 }
 
-// put returns one request to the reservation; false if there is no reservation or it is released.
-func (r *Reservation) put() bool {
+// putBack returns one request to the reservation. It returns false if there is no reservation or it is released.
+func (r *Reservation) putBack() bool {
 	if r == nil {
 		return false
 	}

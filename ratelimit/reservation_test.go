@@ -117,7 +117,7 @@ func TestAnAbandonedReservationRunsOut(t *testing.T) {
 		}
 		var told []Orphans
 		hooks := Hooks{OnOrphans: func(o Orphans) { told = append(told, o) }}
-		other, _ := New(Config{Store: r.l.store, Tuning: *r.l.own.Load(), Hooks: hooks})
+		other, _ := New(Config{Store: r.l.store, Tuning: *r.l.ownTuning.Load(), Hooks: hooks})
 		if _, err := other.Reserve(t.Context(), 1); !errors.Is(err, ErrBudget) {
 			t.Fatalf("%v", err)
 		}
@@ -215,7 +215,7 @@ func TestAnOrphanedReservationPaysForNothing(t *testing.T) {
 func TestCancelledWaitGivesItsReservationBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(c *Config) { budgeted(3)(c); c.Tuning.Concurrency, c.Tuning.ConcurrencyTotal = 2, 2 }, nil)
-		other, _ := New(Config{Store: r.l.store, Tuning: *r.l.own.Load()})
+		other, _ := New(Config{Store: r.l.store, Tuning: *r.l.ownTuning.Load()})
 		res, _ := r.l.Reserve(t.Context(), 1)
 		for range 2 {
 			if _, err := other.Acquire(t.Context()); err != nil {

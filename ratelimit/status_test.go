@@ -23,7 +23,7 @@ func TestStatusShowsEverything(t *testing.T) {
 		if st.Counts != want || st.ErrRatio != 0.5 || st.Streak429 != 1 || st.Successes != 2 {
 			t.Errorf("%+v", st)
 		}
-		if st.Running != 1 || st.OwnSlots != 4 || st.Slots != 16 || len(st.Processes) != 1 || !st.Processes[0].Own ||
+		if st.Running != 1 || st.OwnSlots != 4 || st.Slots != 16 || len(st.Processes) != 1 || !st.Processes[0].IsOwn ||
 			st.Processes[0].Running != 1 {
 			t.Errorf("%+v", st)
 		}

@@ -46,12 +46,12 @@ func TestStores(t *testing.T) {
 		},
 		"backend":          overPlace(func(*storetest.Place) {}),
 		"a coordinator":    overPlace(func(p *storetest.Place) { p.Coordinator = true }),
-		"one that repeats": overPlace(func(p *storetest.Place) { p.Repeat = func() int { return 2 } }),
+		"one that repeats": overPlace(func(p *storetest.Place) { p.ExtraCalls = func() int { return 2 } }),
 		"one that delays": overPlace(func(p *storetest.Place) {
 			p.Patience, p.Delay = time.Minute, func() time.Duration { return time.Millisecond }
 		}),
 		"one whose wall clock jumps": overPlace(func(p *storetest.Place) {
-			p.Lie = func(at ratelimit.Instant) ratelimit.Instant {
+			p.DistortTime = func(at ratelimit.Instant) ratelimit.Instant {
 				count++
 				at.Wall = at.Wall.Add(time.Duration(count%3-1) * time.Hour)
 				return at
@@ -321,8 +321,8 @@ func TestACancelledCallerLeavesTheOthersUpdate(t *testing.T) {
 
 func TestABackendThatFailsMeansGoingOnAlone(t *testing.T) {
 	for name, break_ := range map[string]func(*storetest.Place, *error){
-		"before it has done anything": func(p *storetest.Place, err *error) { p.Fail = func() error { return *err } },
-		"after it has written":        func(p *storetest.Place, err *error) { p.Lose = func() error { return *err } },
+		"before it has done anything": func(p *storetest.Place, err *error) { p.FailBefore = func() error { return *err } },
+		"after it has written":        func(p *storetest.Place, err *error) { p.FailAfter = func() error { return *err } },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -342,8 +342,8 @@ func TestABackendThatFailsMeansGoingOnAlone(t *testing.T) {
 				for range 3 {
 					acquire()
 				}
-				if !errors.Is(st.Apart(), trouble) || l.Tuning().RateBase != 17 {
-					t.Errorf("apart: %v, at %v requests a second", st.Apart(), l.Tuning().RateBase)
+				if !errors.Is(st.IsolationCause(), trouble) || l.Tuning().RateBase != 17 {
+					t.Errorf("apart: %v, at %v requests a second", st.IsolationCause(), l.Tuning().RateBase)
 				}
 				p1, err := l.Acquire(t.Context())
 				must(t, err)
@@ -358,8 +358,8 @@ func TestABackendThatFailsMeansGoingOnAlone(t *testing.T) {
 					t.Error("the pause is told before anybody could tell it")
 				}
 				must(t, st.Update(t.Context(), func(ratelimit.Instant, *ratelimit.Snapshot) error { return nil }))
-				if st.Apart() != nil {
-					t.Errorf("still apart: %v", st.Apart())
+				if st.IsolationCause() != nil {
+					t.Errorf("still apart: %v", st.IsolationCause())
 				}
 				if got, err = l.Status(t.Context()); err != nil || time.Until(got.PauseUntil) < 98*time.Second || got.Running != 0 {
 					t.Errorf("pause until %v, %d running, %v", got.PauseUntil, got.Running, err)
@@ -381,7 +381,7 @@ func TestAStoreMayAskForNapsAndWake(t *testing.T) {
 		t.Run(fmt.Sprintf("wakes %t", c.wakes), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := storetest.NewPlace()
-				p.Nap = 250 * time.Millisecond
+				p.MinAskInterval = 250 * time.Millisecond
 				tu := ratelimit.Default()
 				tu.Concurrency, tu.ConcurrencyTotal = 2, 2
 				a, b := newLimiter(t, p.Open(noWarning(t)), tu), newLimiter(t, p.Open(noWarning(t)), tu)

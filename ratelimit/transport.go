@@ -71,7 +71,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	c := newCall(ctx, l, l.Tuning().RequestTimeout+timeoutGrace)
 	if c.Tries != nil {
-		c.before, c.callerAttempts = c.Tries.record(req)
+		c.earlierTries, c.callerAttempts = c.Tries.record(req)
 	}
 	var refused *http.Response // the response to the previous key
 	for {
@@ -87,7 +87,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp, e, err := t.send(c, permit, req)
 		outcome := e.Outcome
 		if e.Key != KeyUnknown && permit.choice.Account != "" && permit.choice.Why != core.ByTest && isRepeatable(req) {
-			next, againErr := cloneForRetry(req) // ends with the last key
+			next, againErr := cloneForRetry(req) // the loop ends when no key is left
 			if againErr != nil {
 				return nil, againErr
 			}
@@ -98,11 +98,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return resp, err
 		}
 		// A request that waits until an outage ends must not use up its retries on probes.
-		if c.lastExcused = l.Tuning().AutoRecover != 0 && (permit.probe || permit.stopped); c.lastExcused {
+		if c.lastExcused = l.Tuning().AutoRecover != 0 && (permit.isProbe || permit.causedBlock); c.lastExcused {
 			c.excused++
 		}
 		if c.Tries != nil {
-			c.setAside(req, &e)
+			c.recordForCaller(req, &e)
 			return resp, err
 		}
 		if c.attempt-c.excused > l.Tuning().MaxRetries {
@@ -171,10 +171,10 @@ func isBackoffTooLong(err error) bool {
 }
 
 func (t *Transport) send(c *call, p *Permit, req *http.Request) (*http.Response, Event, error) {
-	defer p.Report(Event{}) // if Base or Classify panics
+	defer p.Report(Event{}) // gives the permit back if Base or Classify panics
 	timeout := p.l.Tuning().RequestTimeout
-	var w wire
-	ctx, cancel := context.WithTimeout(withTry(w.trace(req.Context()), c.left(), p.choice), timeout)
+	var w requestTrace
+	ctx, cancel := context.WithTimeout(withTry(w.trace(req.Context()), c.waitLeft(), p.choice), timeout)
 	defer cancel()
 	start := time.Now()
 	resp, body, err := t.exchange(req.WithContext(ctx))
@@ -215,12 +215,12 @@ func (t *Transport) send(c *call, p *Permit, req *http.Request) (*http.Response,
 	return resp, e, err
 }
 
-type wire struct {
-	traced, wrote atomic.Bool
-	conn          atomic.Uintptr
+type requestTrace struct {
+	traced, wroteHeaders atomic.Bool
+	conn                 atomic.Uintptr
 }
 
-func (w *wire) trace(ctx context.Context) context.Context {
+func (w *requestTrace) trace(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { w.traced.Store(true) },
 		GotConn: func(info httptrace.GotConnInfo) {
@@ -228,13 +228,13 @@ func (w *wire) trace(ctx context.Context) context.Context {
 				w.conn.Store(v.Pointer())
 			}
 		},
-		WroteHeaders: func() { w.wrote.Store(true) },
+		WroteHeaders: func() { w.wroteHeaders.Store(true) },
 	})
 }
 
-func (w *wire) wasSent() bool { return w.wrote.Load() || !w.traced.Load() }
+func (w *requestTrace) wasSent() bool { return w.wroteHeaders.Load() || !w.traced.Load() }
 
-func (w *wire) connection() uint64 { return uint64(w.conn.Load()) }
+func (w *requestTrace) connection() uint64 { return uint64(w.conn.Load()) }
 
 func isSuccess(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
 
@@ -324,7 +324,7 @@ func cloneForRetry(req *http.Request) (*http.Request, error) {
 
 func closeBody(req *http.Request) {
 	if req.Body != nil {
-		_ = req.Body.Close() // it will not be read
+		_ = req.Body.Close()
 	}
 }
 
@@ -358,7 +358,7 @@ func classifyError(err error) Outcome {
 	)
 	switch {
 	case errors.As(err, &tooLarge):
-		return Client // it would be as large the next time
+		return Client // a retry would be just as large
 	case errors.Is(err, context.Canceled):
 		return Cancelled
 	case errors.As(err, &verify), errors.As(err, &authority), errors.As(err, &hostname),

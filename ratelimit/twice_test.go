@@ -106,7 +106,7 @@ func play(t *testing.T, steps []string, decoy string, accounts []Account) []stri
 		},
 	})
 	must(t, err)
-	l.owner = "p"
+	l.ownerID = "p"
 	ctx := t.Context()
 	var out []*Permit
 	var booked []*Reservation

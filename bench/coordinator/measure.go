@@ -185,13 +185,13 @@ func (b *bench) tripsAlone() (string, error) {
 	if err := take(); err != nil {
 		return "", err
 	}
-	before := backend.Trips()
+	before := backend.RoundTrips()
 	for range n {
 		if err := take(); err != nil {
 			return "", err
 		}
 	}
-	return fmt.Sprintf("%.2f", float64(backend.Trips()-before)/n), nil
+	return fmt.Sprintf("%.2f", float64(backend.RoundTrips()-before)/n), nil
 }
 
 // tripsWaiting counts those of 16 processes of which each has one request that waits.

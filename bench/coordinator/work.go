@@ -127,7 +127,7 @@ func work(args []string) error {
 	wg.Wait()
 	trips := int64(0)
 	if backend != nil {
-		trips = backend.Trips()
+		trips = backend.RoundTrips()
 	}
 	fmt.Println(permits.n.Load(), trips)
 	return limiter.Close()

@@ -101,7 +101,7 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 		out.Until = ui.Timestamp(st.Until)
 	}
 	for _, p := range st.Processes {
-		out.Processes = append(out.Processes, Process{p.ID, p.Own, p.Running, p.Waiting, p.Rate})
+		out.Processes = append(out.Processes, Process{p.ID, p.IsOwn, p.Running, p.Waiting, p.Rate})
 	}
 	var hits, all float64
 	for labels, n := range snap.Values(metrics.GatewayRequests) {

@@ -269,7 +269,7 @@ func ViewAccounts(cfg *config.Config, st ratelimit.Status) []AccountView {
 }
 
 func viewAccount(st ratelimit.Status, own ratelimit.Account) AccountView {
-	v := st.View(own)
+	v := st.ForAccount(own)
 	best := v.Standing()
 	out := AccountView{
 		Name: v.Name, Priority: own.Priority, Enabled: v.Enabled, Standing: best.Standing.String(),
@@ -282,11 +282,11 @@ func viewAccount(st ratelimit.Status, own ratelimit.Account) AccountView {
 		out.Keys = append(out.Keys, KeyView{n + 1, k.Standing.String(), ui.Timestamp(k.Since), k.Running})
 	}
 	switch {
-	case !v.Enabled && v.Told:
+	case !v.Enabled && v.Overridden:
 		out.Standing, out.Since, out.Reason = "disabled", "", "by an operator"
 	case !v.Enabled:
 		out.Standing, out.Since, out.Reason = "disabled", "", "in the configuration"
-	case v.Barred == ratelimit.ReasonNone && v.Limited && v.State != ratelimit.Normal:
+	case v.Unusable == ratelimit.ReasonNone && v.HasMachine && v.State != ratelimit.Normal:
 		out.Standing, out.Reason = v.State.String(), v.Cause.String()
 		out.Since, out.Until = ui.Timestamp(v.Since), ui.Timestamp(v.Until)
 	}

@@ -173,7 +173,7 @@ func CoordinatorFix(cfg *config.Config, f *redisstore.Fault) lang.Text {
 
 // CoordinatorACLRule returns the Redis ACL rule with all permissions that the coordinator's user needs.
 func CoordinatorACLRule(cfg *config.Config) string {
-	return coordinatorOptions(cfg).Rule(cfg.Redis.Address.User())
+	return coordinatorOptions(cfg).ACLRule(cfg.Redis.Address.User())
 }
 
 // CheckCoordinator tests the configured coordinator.

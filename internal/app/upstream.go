@@ -218,7 +218,7 @@ func (*recentFailureTransport) recordOutcome(ctx context.Context, o ratelimit.Ou
 
 // RoundTrip implements http.RoundTripper. For a rejected request it returns a *RecentFailureError.
 func (b *recentFailureTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if ratelimit.AsksAgain(req.Context()) { // each try is a request of its own, and one failure says little
+	if ratelimit.CallerRetries(req.Context()) { // each try is a request of its own, and one failure says little
 		return b.next.RoundTrip(req)
 	}
 	key, maxWait := cache.KeyOf(req.Method, req.URL), ratelimit.MaxWaitOf(req.Context())

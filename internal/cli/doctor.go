@@ -352,29 +352,29 @@ func (d *doctor) checkCoordinator(ctx context.Context, cfg *config.Config) {
 		return
 	}
 	server := lang.Textf("%s", found.Server)
-	if found.Unlisted {
+	if found.InfoDenied {
 		server = "the server"
 	}
 	d.print(finding{check: what, state: lang.Textf(
 		"%s at %s answers in %s and has all permissions it needs; these are enough: %s", server,
-		cfg.Redis.Address.Place(), found.Trip.Round(10*time.Microsecond), app.CoordinatorACLRule(cfg))})
+		cfg.Redis.Address.Place(), found.RoundTrip.Round(10*time.Microsecond), app.CoordinatorACLRule(cfg))})
 	for _, r := range []struct {
 		holds      bool
 		state, fix lang.Text
 	}{
 		{
-			found.Skew.Abs() > 30*time.Second, "its clock and this machine's differ: the times shown are by its clock",
+			found.ClockSkew.Abs() > 30*time.Second, "its clock and this machine's differ: the times shown are by its clock",
 			"set both clocks (for example: timedatectl set-ntp true); the limits hold all the same",
 		},
 		{
-			found.Evicts != "", "it may throw the limiter's state away when its memory is full",
+			found.EvictionPolicy != "", "it may throw the limiter's state away when its memory is full",
 			"set its maxmemory-policy to noeviction or volatile-lru",
 		},
 		{
-			found.Forgets, "it keeps no append-only file: a restart forgets what the limiter knows",
+			found.NoPersistence, "it keeps no append-only file: a restart forgets what the limiter knows",
 			"set its appendonly to yes",
 		},
-		{found.Unlisted, "it doesn't tell this user its version and settings", "give the user +info"},
+		{found.InfoDenied, "it doesn't tell this user its version and settings", "give the user +info"},
 		{
 			cfg.Redis.Address.Exposed(), "traffic to it can be read on the network",
 			"use TLS: rediss:// in ANIVAULT_COORDINATOR",

@@ -161,7 +161,7 @@ func (g *Gateway) whyLimiterAlone() string {
 func (g *Gateway) allAccountsBarred(st ratelimit.Status) bool {
 	pool := g.settings.Load().cfg.EffectiveAccounts()
 	return len(pool) > 0 && !slices.ContainsFunc(pool, func(a config.Account) bool {
-		return st.View(a.Account).Barred == ratelimit.ReasonNone
+		return st.ForAccount(a.Account).Unusable == ratelimit.ReasonNone
 	})
 }
 

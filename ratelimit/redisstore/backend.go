@@ -27,37 +27,37 @@ const maxRounds = 20
 // Backend is a [shared.Backend] on a server that several machines share. It is a [core.Liveness], a
 // [shared.Waker], a [shared.Pacer] and a [shared.Coordinator] as well, and safe for concurrent use.
 type Backend struct {
-	client      *redis.Client
-	opts        Options
-	base        string // the prefix of all keys
-	commands    commands
-	owner       string // <machine>-<process>
-	writer      uint64
-	clock       clock
-	local       localProcesses
-	heartbeat   heartbeat
-	trips       atomic.Int64 // round trips: scripts run and values read
-	silentSince time.Time    // when the first unanswered command was sent; zero: the server answers
+	client         *redis.Client
+	opts           Options
+	keyPrefix      string
+	commands       commands
+	owner          string // <machine>-<process>
+	writer         uint64
+	clock          clock
+	localProcesses localProcesses
+	heartbeat      heartbeat
+	roundTrips     atomic.Int64 // scripts run and values read
+	silentSince    time.Time    // when the first unanswered command was sent; zero: the server answers
 
 	turn chan struct{} // holds a token during an Exchange
 
-	// These belong to the Exchange that holds the token.
-	cached     frame // the newest state that was read or written; its snapshot is empty if there is none
-	read       bool  // cached is valid
-	closed     bool
-	trusted    version // the newest state that continues everything this process knows
-	hasTrusted bool    // trusted is set
-	aside      string
-	cause      error
-	wakeOwner  string        // the process whose request to wake
-	wakeIn     time.Duration // and the delay
-	buffer     []byte
-	payload    []byte // the bytes that cached was decoded from
-	writers    []byte // the writers of the next frame
-	conn       *redis.Conn
-	exchange   exchange
-	bootID     string
-	bootIDOf   generation // the generation that bootID is for
+	// The fields below belong to the Exchange that holds the token.
+	cached        frame // the newest state that was read or written; without a snapshot if there is none
+	cachedValid   bool
+	closed        bool
+	trusted       version // the newest state that continues everything this process knows
+	hasTrusted    bool    // trusted is set
+	damagedCopy   string
+	damageCause   error
+	wakeOwner     string // the owner of the request to wake
+	wakeIn        time.Duration
+	frameBuffer   []byte // the encoded frame
+	payload       []byte // the bytes that cached was decoded from
+	writersBuffer []byte // reused for the writers of the next frame
+	conn          *redis.Conn
+	exchange      exchange // reused
+	bootID        string
+	bootIDOf      generation
 }
 
 // Open returns the backend on a server. It connects on first use. The error is about the options.
@@ -71,19 +71,19 @@ func Open(o Options) (*Backend, error) {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
 	b.writer = binary.LittleEndian.Uint64(id[8:])
-	b.local.open(o.Dir, id[:8])
-	b.owner = b.local.machine + "-" + b.local.process
-	b.name(o.base())
+	b.localProcesses.open(o.Dir, id[:8])
+	b.owner = b.localProcesses.machine + "-" + b.localProcesses.process
+	b.setKeyPrefix(o.keyPrefix())
 	b.heartbeat.init(b)
 	return b, nil
 }
 
-func (b *Backend) key(name string) string { return b.base + name }
+func (b *Backend) key(name string) string { return b.keyPrefix + name }
 
 // Exchange implements [shared.Backend].
 func (b *Backend) Exchange(ctx context.Context, change func(ratelimit.Instant, []byte) ([]byte, error)) error {
 	select {
-	case b.turn <- struct{}{}: // first without ctx.Done, which may start a timer
+	case b.turn <- struct{}{}: // tried first without ctx.Done, which may start a timer
 	default:
 		select {
 		case b.turn <- struct{}{}:
@@ -103,7 +103,7 @@ func (b *Backend) Exchange(ctx context.Context, change func(ratelimit.Instant, [
 	if err == nil || givenUp || own || errors.Is(err, shared.ErrNewer) {
 		return err
 	}
-	b.read = false
+	b.cachedValid = false
 	b.heartbeat.markLost()
 	if isReply(err) && strings.Contains(err.Error(), "WRONGTYPE") {
 		b.removeWrongTypes()
@@ -111,7 +111,7 @@ func (b *Backend) Exchange(ctx context.Context, change func(ratelimit.Instant, [
 	return b.explain(err)
 }
 
-// removeWrongTypes deletes the keys turn and line, and renames state if its value is no string: another program has
+// removeWrongTypes deletes the keys turn and line, and renames state if its value is not a string: another program has
 // written values of the wrong type.
 func (b *Backend) removeWrongTypes() {
 	ctx, cancel := context.WithTimeout(context.Background(), b.opts.Timeout)
@@ -119,29 +119,29 @@ func (b *Backend) removeWrongTypes() {
 	b.client.Del(ctx, b.key("turn"), b.key("line"))
 	if b.client.GetRange(ctx, b.key("state"), 0, 0).Err() != nil {
 		b.client.Rename(ctx, b.key("state"), b.key("state:corrupt"))
-		b.client.Expire(ctx, b.key("state:corrupt"), asideFor)
+		b.client.Expire(ctx, b.key("state:corrupt"), damagedTTL)
 	}
 }
 
-// asideFor is how long a damaged state is kept. scriptHead repeats it in seconds.
-const asideFor = 7 * 24 * time.Hour
+// damagedTTL is how long a damaged state is kept. scriptHead repeats it in seconds.
+const damagedTTL = 7 * 24 * time.Hour
 
 type exchange struct {
 	*Backend
 	change       func(ratelimit.Instant, []byte) ([]byte, error)
-	changeErr    error // of change
-	fence        int64 // the fence of the turn; 0: not held
+	changeErr    error
+	fence        int64 // 0: this process doesn't have the turn
 	next         frame
-	value        []byte
-	decidedAt    time.Duration // time since boot when value was made; 0: too long ago
-	damage       error         // why the server's state can't be read; nil: it can
+	value        []byte        // next, encoded
+	decidedAt    time.Duration // time since boot when value was made; 0: value is outdated
+	damage       error         // why the server's state can't be read; nil: it is readable
 	silentBefore int64         // the heartbeat's silentSince when this exchange began
 	unconfirmed  version       // a write without a reply, which may have happened
 }
 
 func (e *exchange) do(ctx context.Context) error {
 	b := e.Backend
-	if !b.read {
+	if !b.cachedValid {
 		if err := b.readState(ctx, e); err != nil {
 			return err
 		}
@@ -171,7 +171,9 @@ func (e *exchange) do(ctx context.Context) error {
 // round writes the decision, or gets the turn and decides again. done is false if another process wrote first.
 func (e *exchange) round(ctx context.Context) (done bool, err error) {
 	b := e.Backend
-	o := scriptCall{value: e.value, aside: e.damage != nil, wake: e.ownerToWake(), wakeIn: e.wakeIn, sent: e.decidedAt}
+	o := scriptCall{
+		value: e.value, moveDamaged: e.damage != nil, wakeOwner: e.ownerToWake(), wakeIn: e.wakeIn, sentAt: e.decidedAt,
+	}
 	e.decidedAt = 0
 	var v scriptReply
 	if e.fence != 0 {
@@ -192,7 +194,7 @@ func (e *exchange) round(ctx context.Context) (done bool, err error) {
 		e.cacheWritten()
 		return true, nil
 	case v.kind == "late":
-		b.read = false
+		b.cachedValid = false
 		if err := b.readState(ctx, e); err != nil {
 			return false, err
 		}
@@ -247,7 +249,7 @@ func (e *exchange) decide() (write bool, err error) {
 	var old []byte
 	lost := false
 	if e.damage == nil && len(b.cached.snapshot) > 0 {
-		old, lost = b.cached.snapshot, b.lostBefore(&b.cached)
+		old, lost = b.cached.snapshot, b.lacksKnownWrite(&b.cached)
 	}
 	e.next = frame{generation: b.cached.generation, sequence: b.cached.sequence + 1}
 	switch k := &b.trusted; {
@@ -277,18 +279,18 @@ func (e *exchange) decide() (write bool, err error) {
 		return false, err
 	}
 	e.next.time, e.next.bias, e.next.snapshot = now, bias, next
-	e.next.setWriters(&b.cached, b.writer, b.writers)
-	b.writers = e.next.writers
+	e.next.setWriters(&b.cached, b.writer, b.writersBuffer)
+	b.writersBuffer = e.next.writers
 	if size := e.next.size(); size > maxFrame {
 		return false, fmt.Errorf("write limiter state: %d bytes, room for %d", size, maxFrame)
 	}
-	b.buffer = e.next.appendTo(b.buffer[:0])
-	e.value = b.buffer
+	b.frameBuffer = e.next.appendTo(b.frameBuffer[:0])
+	e.value = b.frameBuffer
 	return true, nil
 }
 
-// lostBefore reports whether f lacks a write that this process knows of.
-func (b *Backend) lostBefore(f *frame) bool {
+// lacksKnownWrite reports whether f lacks a write that this process knows of.
+func (b *Backend) lacksKnownWrite(f *frame) bool {
 	k := &b.trusted
 	return b.hasTrusted && (f.generation != k.generation || f.sequence < k.sequence ||
 		f.sequence == k.sequence && f.check != k.check)
@@ -297,12 +299,12 @@ func (b *Backend) lostBefore(f *frame) bool {
 func (e *exchange) cacheWritten() {
 	b := e.Backend
 	if e.damage != nil {
-		b.aside, b.cause, e.damage = b.opts.Address.Place()+" ("+b.key("state:corrupt")+")", e.damage, nil
+		b.damagedCopy, b.damageCause, e.damage = b.opts.Address.Place()+" ("+b.key("state:corrupt")+")", e.damage, nil
 	}
 	b.cached = e.next
-	b.cached.sliceFrom(b.buffer) // it refers to the written bytes instead of a copy
-	b.buffer, b.payload = b.payload, b.buffer
-	b.read = true
+	b.cached.sliceFrom(b.frameBuffer) // cached refers to the written bytes instead of a copy
+	b.frameBuffer, b.payload = b.payload, b.frameBuffer
+	b.cachedValid = true
 	e.afterWrite()
 }
 
@@ -332,7 +334,7 @@ func (e *exchange) wakeSelf() {
 // adopt caches a value that the server returned. The error is [shared.ErrNewer].
 func (e *exchange) adopt(value []byte) error {
 	b := e.Backend
-	b.read, e.damage = true, nil
+	b.cachedValid, e.damage = true, nil
 	if value == nil {
 		b.cached = frame{}
 		return nil
@@ -340,8 +342,8 @@ func (e *exchange) adopt(value []byte) error {
 	f, err := decodeFrame(value)
 	if err != nil {
 		b.cached, e.damage = frame{}, err
-		b.read = !errors.Is(err, shared.ErrNewer)
-		if !b.read {
+		b.cachedValid = !errors.Is(err, shared.ErrNewer)
+		if !b.cachedValid {
 			return err
 		}
 		return nil
@@ -349,7 +351,7 @@ func (e *exchange) adopt(value []byte) error {
 	b.clock.adopt(&f)
 	b.payload = value
 	b.cached = f
-	if !b.lostBefore(&f) {
+	if !b.lacksKnownWrite(&f) {
 		b.trustCached()
 	}
 	return nil
@@ -358,7 +360,7 @@ func (e *exchange) adopt(value []byte) error {
 func (b *Backend) readState(ctx context.Context, e *exchange) error {
 	ctx, cancel := context.WithTimeout(ctx, b.opts.Timeout)
 	defer cancel()
-	b.trips.Add(1)
+	b.roundTrips.Add(1)
 	var (
 		now   *redis.TimeCmd
 		value *redis.StringCmd
@@ -384,13 +386,13 @@ func (b *Backend) readState(ctx context.Context, e *exchange) error {
 	return e.adopt(v)
 }
 
-// awaitTurn waits in line for the turn. It asks again when the current turn should have ended, in case the message was
-// lost.
+// awaitTurn waits in line for the turn. It asks again when the current turn should have ended, in case the message that
+// grants the next turn was lost.
 func (b *Backend) awaitTurn(ctx context.Context, wait time.Duration) (scriptReply, error) {
 	for {
 		timer := time.NewTimer(max(wait, 0) + time.Millisecond)
 		select {
-		case v := <-b.heartbeat.turns:
+		case v := <-b.heartbeat.grantedTurns:
 			timer.Stop()
 			return v, nil
 		case <-ctx.Done():
@@ -416,7 +418,7 @@ func (b *Backend) giveUpTurn(fence int64) {
 	_, _ = b.run(commitScript, o)
 }
 
-// recordAnswer records whether the server answered a command.
+// recordAnswer records whether the server answered a command that was sent at asked.
 func (b *Backend) recordAnswer(asked time.Time, err error) {
 	switch {
 	case err == nil:
@@ -430,28 +432,29 @@ func (b *Backend) recordAnswer(asked time.Time, err error) {
 // Wake implements [shared.Waker].
 func (b *Backend) Wake() <-chan struct{} { return b.heartbeat.wake }
 
-// Nap implements [shared.Pacer].
-func (b *Backend) Nap() time.Duration { return b.opts.Turn }
+// MinAskInterval implements [shared.Pacer].
+func (b *Backend) MinAskInterval() time.Duration { return b.opts.Turn }
 
-// Aside implements [shared.Quarantine].
-func (b *Backend) Aside() (place string, cause error) { return b.aside, b.cause }
+// DamagedCopy implements [shared.Quarantine].
+func (b *Backend) DamagedCopy() (place string, cause error) { return b.damagedCopy, b.damageCause }
 
 // WakeNext implements [shared.Coordinator].
 func (b *Backend) WakeNext(owner string, in time.Duration) { b.wakeOwner, b.wakeIn = owner, in }
 
-// Back implements [shared.Coordinator].
-func (b *Backend) Back() bool { return b.heartbeat.up.Load() }
+// MayReconnect implements [shared.Coordinator].
+func (b *Backend) MayReconnect() bool { return b.heartbeat.serverUp.Load() }
 
-// Lost implements [shared.Coordinator]. A server that dies closes the subscription before the next command fails.
-func (b *Backend) Lost() time.Time {
-	if ns := b.heartbeat.deafSince.Load(); ns != 0 && (b.silentSince.IsZero() || time.Unix(0, ns).Before(b.silentSince)) {
+// LostAt implements [shared.Coordinator]. If the server dies, its subscription closes before the next command fails.
+func (b *Backend) LostAt() time.Time {
+	if ns := b.heartbeat.unsubscribedSince.Load(); ns != 0 &&
+		(b.silentSince.IsZero() || time.Unix(0, ns).Before(b.silentSince)) {
 		return time.Unix(0, ns)
 	}
 	return b.silentSince
 }
 
-// Missed implements [shared.Coordinator].
-func (b *Backend) Missed() time.Time {
+// FirstMissed implements [shared.Coordinator].
+func (b *Backend) FirstMissed() time.Time {
 	if ns := b.heartbeat.silentSince.Load(); ns != 0 {
 		return time.Unix(0, ns)
 	}
@@ -463,7 +466,7 @@ func (b *Backend) Owner() string { return b.owner }
 
 // Machines implements [shared.Coordinator].
 func (b *Backend) Machines(ids []string) int {
-	seen := []string{b.local.machine}
+	seen := []string{b.localProcesses.machine}
 	for _, id := range ids {
 		if m := machineOf(id); !slices.Contains(seen, m) {
 			seen = append(seen, m)
@@ -477,8 +480,8 @@ func machineOf(owner string) string {
 	return machine
 }
 
-// Trips returns the number of round trips to the server.
-func (b *Backend) Trips() int64 { return b.trips.Load() }
+// RoundTrips returns the number of round trips to the server.
+func (b *Backend) RoundTrips() int64 { return b.roundTrips.Load() }
 
 // Close releases the turn, files and connections. It waits for the current Exchange.
 func (b *Backend) Close() error {
@@ -489,7 +492,7 @@ func (b *Backend) Close() error {
 	}
 	b.closed = true
 	b.heartbeat.stop()
-	b.local.close()
+	b.localProcesses.close()
 	b.closeConn()
 	return b.client.Close()
 }

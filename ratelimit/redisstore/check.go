@@ -15,8 +15,8 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/shared"
 )
 
-// Rule returns the ACL rule with the rights that a user needs. PASSWORD in it stands for the password.
-func (o Options) Rule(user string) string {
+// ACLRule returns the ACL rule with the rights that a user needs. PASSWORD in it stands for the password.
+func (o Options) ACLRule(user string) string {
 	o.complete()
 	return fmt.Sprintf("ACL SETUSER %s on >PASSWORD resetkeys ~%s:* resetchannels &%s:* -@all %s",
 		user, o.Prefix, o.Prefix, rights)
@@ -26,14 +26,14 @@ func (o Options) Rule(user string) string {
 const rights = "+hello +auth +select +ping +info +time +getrange +set +del +exists +expire +rename +eval +evalsha " +
 	"+hset +hmget +lpos +rpush +lrem +lpop +llen +publish +subscribe +unsubscribe +pubsub|channels"
 
-// Findings is what Check learns about a suitable server.
+// Findings describes a suitable server.
 type Findings struct {
-	Server   string        // such as Redis 7.0.15; "" if unknown
-	Trip     time.Duration // of the fastest answer
-	Skew     time.Duration // how far this machine's wall clock is ahead of the server's
-	Evicts   string        // its eviction policy for keys without expiry; "": it evicts none
-	Forgets  bool          // it has no append-only file, so a restart loses the state
-	Unlisted bool          // this user may not run INFO
+	Server         string        // such as Redis 7.0.15; "" if unknown
+	RoundTrip      time.Duration // of the fastest answer
+	ClockSkew      time.Duration // how far this machine's wall clock is ahead of the server's
+	EvictionPolicy string        // for keys without expiry; "": none is evicted
+	NoPersistence  bool          // the server has no append-only file, so a restart loses the state
+	InfoDenied     bool          // this user may not run INFO
 }
 
 // Check tests whether a server is suitable: it connects, reads, and runs the limiter's commands on keys of its own. It
@@ -59,11 +59,11 @@ func Check(ctx context.Context, o Options) (Findings, error) {
 	if err != nil {
 		return f, err
 	}
-	b.name(b.base + "check-" + hex.EncodeToString(id[:]) + ":")
-	if err := b.rehearse(ctx); err != nil {
+	b.setKeyPrefix(b.keyPrefix + "check-" + hex.EncodeToString(id[:]) + ":")
+	if err := b.tryCommands(ctx); err != nil {
 		return f, b.explain(err)
 	}
-	f.Trip, f.Skew = b.clock.samples[0].trip, b.clock.skew(time.Now())
+	f.RoundTrip, f.ClockSkew = b.clock.samples[0].roundTrip, b.clock.skew(time.Now())
 	return f, nil
 }
 
@@ -89,7 +89,7 @@ func (b *Backend) answersWithoutTLS(ctx context.Context) bool {
 	return err == nil && (first[0] == '+' || first[0] == '-')
 }
 
-func (b *Backend) rehearse(ctx context.Context) error {
+func (b *Backend) tryCommands(ctx context.Context) error {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.Background(), b.opts.Timeout)
 		defer cancel()
@@ -99,14 +99,16 @@ func (b *Backend) rehearse(ctx context.Context) error {
 		return err
 	}
 	const value = "a rehearsal"
-	if _, err := b.run(tryScript, scriptCall{value: []byte(value), wake: b.owner}); err != nil {
+	if _, err := b.run(tryScript, scriptCall{value: []byte(value), wakeOwner: b.owner}); err != nil {
 		return err
 	}
 	v, err := b.run(tryScript, scriptCall{value: []byte(value), expected: "of another version"})
 	if err != nil {
 		return err
 	}
-	_, err = b.run(commitScript, scriptCall{value: []byte(value), aside: true, expected: strconv.FormatInt(v.fence, 10)})
+	_, err = b.run(commitScript, scriptCall{
+		value: []byte(value), moveDamaged: true, expected: strconv.FormatInt(v.fence, 10),
+	})
 	if err != nil {
 		return err
 	}
@@ -114,14 +116,14 @@ func (b *Backend) rehearse(ctx context.Context) error {
 	return nil
 }
 
-// info runs INFO. A user without the right to do so is no fault.
+// info runs INFO. A user without the right to run it is no fault.
 func (b *Backend) info(ctx context.Context) (Findings, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.opts.Timeout)
 	defer cancel()
 	text, err := b.client.Info(ctx).Result()
 	if err != nil {
 		if isReply(err) {
-			return Findings{Unlisted: true}, nil
+			return Findings{InfoDenied: true}, nil
 		}
 		return Findings{}, b.explain(err)
 	}
@@ -144,9 +146,9 @@ func (b *Backend) info(ctx context.Context) (Findings, error) {
 		}
 	}
 	if policy := says["maxmemory_policy"]; strings.HasPrefix(policy, "allkeys-") {
-		f.Evicts = policy
+		f.EvictionPolicy = policy
 	}
-	f.Forgets = says["aof_enabled"] == "0"
+	f.NoPersistence = says["aof_enabled"] == "0"
 	return f, nil
 }
 

@@ -31,7 +31,7 @@ func address(t testing.TB, text string) redisstore.Address {
 // A user with exactly the rule that doctor prints passes the suite.
 func TestTheRuleIsEnough(t *testing.T) {
 	server := redistest.Start(t)
-	rule := strings.Replace(redisstore.Options{}.Rule("anivault"), ">PASSWORD", ">secret", 1)
+	rule := strings.Replace(redisstore.Options{}.ACLRule("anivault"), ">PASSWORD", ">secret", 1)
 	_, err := server.Do(strings.Fields(rule)...)
 	must(t, err)
 	_, err = server.Do("ACL", "SETUSER", "default", "off")
@@ -40,7 +40,7 @@ func TestTheRuleIsEnough(t *testing.T) {
 	}
 	a := address(t, "redis://anivault:secret@"+server.Addr)
 	found, err := redisstore.Check(t.Context(), redisstore.Options{Address: a, Upstream: "test"})
-	if err != nil || found.Server == "" || found.Unlisted || found.Trip <= 0 {
+	if err != nil || found.Server == "" || found.InfoDenied || found.RoundTrip <= 0 {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	worlds := 0
@@ -148,7 +148,7 @@ func TestCheckRemarks(t *testing.T) {
 		Address:  address(t, "unix://"+server.Socket()),
 		Upstream: "test",
 	})
-	if err != nil || found.Evicts != "allkeys-lru" || !found.Forgets {
+	if err != nil || found.EvictionPolicy != "allkeys-lru" || !found.NoPersistence {
 		t.Errorf("%+v, %v", found, err)
 	}
 	if keys, err := server.Do("DBSIZE"); err != nil || keys != ":0" {
@@ -160,7 +160,7 @@ func TestCheckRemarks(t *testing.T) {
 		Address:  address(t, "redis://"+server.Addr),
 		Upstream: "test",
 	})
-	if err != nil || !found.Unlisted {
+	if err != nil || !found.InfoDenied {
 		t.Errorf("%+v, %v", found, err)
 	}
 }

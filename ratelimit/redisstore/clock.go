@@ -9,65 +9,65 @@ import (
 )
 
 const (
-	sampleFor = 30 * time.Second
-	// leap is the largest difference between two readings of the server's clock that counts as jitter. If it is larger,
-	// the clock was set or this is another server.
-	leap = 2 * time.Second
+	sampleLifetime = 30 * time.Second
+	// maxJitter is the largest difference between two readings of the server's clock that counts as jitter. If the
+	// difference is larger, the clock was set or this is another server.
+	maxJitter = 2 * time.Second
 )
 
 // clock computes shared time: the server's clock plus a bias, which is 0 until that clock leaps. A process takes the
-// reading of the server's clock with the shortest round trip and adds the time since boot that has passed, so it is
-// wrong by half a round trip at most and needs no wall clock. If the server's clock leaps, shared time continues by the
-// time since boot; the other processes learn the new bias from the state.
+// reading of the server's clock with the shortest round trip and adds the time since boot that has passed. The result
+// is off by half a round trip at most and needs no wall clock. If the server's clock leaps, shared time continues with
+// the time since boot, and the other processes learn the new bias from the state.
 type clock struct {
 	boot func() time.Duration // time since boot
 
-	mu      sync.Mutex
-	samples []sample // from the last sampleFor, each with a shorter round trip than all later ones
-	bias    time.Duration
-	joined  bool          // bias was compared with a state's
-	last    time.Duration // the newest shared time that was returned or read
+	mu           sync.Mutex
+	samples      []sample // not older than sampleLifetime, each with a shorter round trip than all later ones
+	bias         time.Duration
+	biasCompared bool          // the bias was compared with a state's
+	newestShared time.Duration // the newest shared time that this process has returned or read
 }
 
 type sample struct {
-	at     time.Duration // time since boot
-	offset time.Duration // the server's clock minus the time since boot
-	trip   time.Duration
+	at        time.Duration // time since boot
+	offset    time.Duration // the server's clock minus the time since boot
+	roundTrip time.Duration
 }
 
 // observe records the server's time in a reply. sent and received are times since boot.
 func (c *clock) observe(sent, received, server time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := sample{at: received, trip: received - sent, offset: server - sent - (received-sent)/2}
+	s := sample{at: received, roundTrip: received - sent, offset: server - sent - (received-sent)/2}
 	if len(c.samples) > 0 {
 		best := c.samples[0]
-		if jump := s.offset - best.offset; jump.Abs() > leap+s.trip/2 {
+		if jump := s.offset - best.offset; jump.Abs() > maxJitter+s.roundTrip/2 {
 			c.bias -= jump
 			c.samples = c.samples[:0]
 		}
 	}
-	for n := len(c.samples); n > 0 && c.samples[n-1].trip >= s.trip; n-- {
+	for n := len(c.samples); n > 0 && c.samples[n-1].roundTrip >= s.roundTrip; n-- {
 		c.samples = c.samples[:n-1]
 	}
 	c.samples = append(c.samples, s)
-	for c.samples[0].at < received-sampleFor {
+	for c.samples[0].at < received-sampleLifetime {
 		c.samples = c.samples[1:]
 	}
 }
 
-// adopt takes over a state's bias if both agree about the time. Shared time never falls behind the state's.
+// adopt takes over a state's bias if both clocks agree about the time. Shared time never falls behind the state's.
 func (c *clock) adopt(f *frame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if d := f.bias - c.bias; !c.joined || d.Abs() <= leap {
+	if d := f.bias - c.bias; !c.biasCompared || d.Abs() <= maxJitter {
 		c.bias = f.bias
 	}
-	c.joined = true
-	if behind := f.time - c.shared(c.boot()); behind > leap {
+	c.biasCompared = true
+	if behind := f.time - c.shared(c.boot()); behind > maxJitter {
 		c.bias += behind
 	}
-	c.last = max(c.last, f.time)
+	c.newestShared = max(c.newestShared, f.time)
 }
 
 func (c *clock) shared(boot time.Duration) time.Duration {
@@ -81,8 +81,8 @@ func (c *clock) shared(boot time.Duration) time.Duration {
 func (c *clock) now(boot time.Duration) (shared, bias time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.last = max(c.last, c.shared(boot))
-	return c.last, c.bias
+	c.newestShared = max(c.newestShared, c.shared(boot))
+	return c.newestShared, c.bias
 }
 
 func (c *clock) skew(wall time.Time) time.Duration {

@@ -29,18 +29,16 @@ type Kind int
 // The kinds of faults. Unreachable and Refusing may pass; the others need somebody to act.
 const (
 	Unreachable Kind = iota // no connection, or no answer in time
-	Refusing                // it answers but can't write: loading, read-only, out of memory, disk full, busy
+	Refusing                // the server answers but can't write: loading, read-only, out of memory, disk full, busy
 	Password                // the user or password is wrong or missing
-	Certificate             // TLS fails
-	Rights                  // the user lacks a right
-	TooOld                  // its version is too old
-	Database                // it has no database with this number
+	Certificate
+	Rights // the user lacks a right
+	TooOld
+	Database // the server has no database with this number
 )
 
-// Error names the server and the problem, never the user or password.
 func (f *Fault) Error() string { return "Redis at " + f.Place + " " + f.Text }
 
-// Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Err }
 
 // Lasting reports whether the fault stays until somebody acts.
@@ -57,7 +55,7 @@ func isConnClosed(err error) bool {
 		errors.Is(err, net.ErrClosed)
 }
 
-// retryIfClosed calls ask again, once and at once, if the connection was closed: the pool then uses another one.
+// retryIfClosed calls ask once more if the connection was closed: the pool then uses another one.
 func retryIfClosed(ask func() error) error {
 	err := ask()
 	if isConnClosed(err) {
@@ -71,7 +69,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &n) && n.Timeout() || errors.Is(err, context.DeadlineExceeded)
 }
 
-// replies are the error replies of servers, by their first words.
+// replies maps the first words of the servers' error replies to faults.
 var replies = []struct {
 	begins string
 	kind   Kind
@@ -94,8 +92,8 @@ var replies = []struct {
 	{"ERR unknown command", TooOld, "does not know a command that is needed: 6.2 is the oldest that will do"},
 }
 
-// explain returns the *Fault for an error of the client library. It never quotes the library or the server, whose words
-// may contain names of keys and users.
+// explain returns the *Fault for an error of the client library. Its text never quotes the library or the server, which
+// may mention keys and users.
 func (b *Backend) explain(err error) error {
 	if f := (*Fault)(nil); errors.As(err, &f) {
 		return err

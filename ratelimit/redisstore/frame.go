@@ -14,22 +14,23 @@ import (
 const (
 	frameMagic   = "AVcoord\n"
 	frameVersion = 1
-	// writersKept is how many of the newest writes a frame names the writer of. A process whose reply was lost finds its
-	// write there, or it did not happen. At 300 updates a second they cover 0.4 s, longer than the wait for a reply.
+	// writersKept is the number of newest writes whose writers a frame lists. A process that got no reply looks for its
+	// write in this list; if the write is missing, it did not happen. At 300 updates a second the list covers 0.4 s,
+	// longer than the wait for a reply.
 	writersKept = 128
-	frameHeader = 62 // without the writers
-	runSize     = 5
+	frameHeader = 62
+	bytesPerRun = 5
 	// maxFrame is the largest value that is read or written.
 	maxFrame = 128 << 10
 
-	// versionFrom to versionTo are the bytes of a frame that no other frame has: generation, sequence and checksum.
+	// versionFrom to versionTo is the part of a frame that differs from every other frame: generation, sequence, checksum.
 	versionFrom, versionTo = 16, 36
 )
 
-// errGarbled means that the bytes are no frame.
+// errGarbled means that the bytes are not a frame.
 var errGarbled = errors.New("no valid limiter state")
 
-// generation identifies a state from its creation on. A state that was lost and created again has another one.
+// generation identifies a state from its creation on. If the state is lost and created again, its generation changes.
 type generation [8]byte
 
 // frame is the value of the state's key. Its layout, all integers little endian:
@@ -55,7 +56,7 @@ type frame struct {
 	check      uint32
 	time, bias time.Duration
 	writer     uint64
-	writers    []byte // as they are encoded
+	writers    []byte // encoded
 	snapshot   []byte
 }
 
@@ -77,7 +78,7 @@ func (f *frame) appendTo(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(f.time))
 	b = binary.LittleEndian.AppendUint64(b, uint64(f.bias))
 	b = binary.LittleEndian.AppendUint64(b, f.writer)
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(f.writers)/runSize))
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(f.writers)/bytesPerRun))
 	b = append(b, f.writers...)
 	b = append(b, f.snapshot...)
 	f.check = checksum(b[start:])
@@ -118,11 +119,11 @@ func decodeFrame(b []byte) (frame, error) {
 		return frame{}, fmt.Errorf("%w: wrong checksum", errGarbled)
 	}
 	runs := int(binary.LittleEndian.Uint16(b[60:]))
-	if runs > writersKept || frameHeader+runs*runSize > len(b) {
+	if runs > writersKept || frameHeader+runs*bytesPerRun > len(b) {
 		return frame{}, fmt.Errorf("%w: %d bytes with %d writers", errGarbled, len(b), runs)
 	}
 	copy(f.generation[:], b[16:])
-	f.writers = b[frameHeader : frameHeader+runs*runSize]
+	f.writers = b[frameHeader : frameHeader+runs*bytesPerRun]
 	f.sliceFrom(b)
 	return f, nil
 }
@@ -135,7 +136,6 @@ type version struct {
 
 func (f *frame) version() version { return version{f.generation, f.sequence, f.check} }
 
-// String returns the bytes at versionFrom to versionTo of the frame.
 func (v version) String() string {
 	var b [versionTo - versionFrom]byte
 	copy(b[:], v.generation[:])
@@ -144,13 +144,13 @@ func (v version) String() string {
 	return string(b[:])
 }
 
-// wrote reports whether a writer wrote the frame with this sequence, which may have been replaced since.
+// wrote reports whether writer wrote the frame of generation g with this sequence, which may have been replaced since.
 func (f *frame) wrote(writer uint64, g generation, sequence uint64) bool {
 	if f.generation != g || f.sequence < sequence || f.sequence-sequence >= writersKept {
 		return false
 	}
 	back := f.sequence - sequence
-	for run := f.writers; len(run) >= runSize; run = run[runSize:] {
+	for run := f.writers; len(run) >= bytesPerRun; run = run[bytesPerRun:] {
 		if often := uint64(run[4]); back >= often {
 			back -= often
 			continue
@@ -160,7 +160,7 @@ func (f *frame) wrote(writer uint64, g generation, sequence uint64) bool {
 	return false
 }
 
-// setWriters adds writer to the writers of the frame before f. b is memory to reuse.
+// setWriters makes f's writers from those of before, the previous frame, and writer. It reuses the memory of b.
 func (f *frame) setWriters(before *frame, writer uint64, b []byte) {
 	f.writer = writer
 	var older []byte
@@ -168,13 +168,13 @@ func (f *frame) setWriters(before *frame, writer uint64, b []byte) {
 		older = before.writers
 	}
 	often := 1
-	if len(older) >= runSize && binary.LittleEndian.Uint32(older) == uint32(writer) {
+	if len(older) >= bytesPerRun && binary.LittleEndian.Uint32(older) == uint32(writer) {
 		often = min(int(older[4])+1, writersKept)
-		older = older[runSize:]
+		older = older[bytesPerRun:]
 	}
 	b = append(binary.LittleEndian.AppendUint32(b[:0], uint32(writer)), byte(often))
-	for named := often; named < writersKept && len(older) >= runSize; older = older[runSize:] {
-		b = append(b, older[:runSize]...)
+	for named := often; named < writersKept && len(older) >= bytesPerRun; older = older[bytesPerRun:] {
+		b = append(b, older[:bytesPerRun]...)
 		named += max(int(older[4]), 1)
 	}
 	f.writers = b

@@ -85,7 +85,7 @@ func TestAWriterFindsItself(t *testing.T) {
 			next.setWriters(&f, writer, nil)
 			f = next
 		}
-		if len(f.writers) > runSize*writersKept {
+		if len(f.writers) > bytesPerRun*writersKept {
 			t.Fatalf("%d bytes for the writers", len(f.writers))
 		}
 		for n, writer := range who {

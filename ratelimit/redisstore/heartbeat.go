@@ -16,43 +16,43 @@ import (
 
 const (
 	heartbeatTTL      = 5 * time.Second         // how long the key alive:<owner> lasts
-	heartbeatInterval = 1500 * time.Millisecond // how often it is renewed
+	heartbeatInterval = 1500 * time.Millisecond // how often that key is renewed
 	// probeInterval is how often a silent server is pinged. A machine that goes alone sends nothing for one window, so
 	// every machine, idle or not, must notice within a window less probeInterval that the server is gone.
 	probeInterval = 250 * time.Millisecond
-	// maxSilence is how long the subscription may be silent, although it is pinged each heartbeatInterval.
+	// maxSilence is how long the subscription may be silent although it is pinged each heartbeatInterval.
 	maxSilence = 4 * time.Second
 	// deathDelay is how long the key of a process must be missing before the process counts as dead.
 	deathDelay = time.Second
 )
 
-// heartbeat works between Exchanges: it shows the others that this process is alive, receives its turns, and looks for
-// a lost server. Its goroutines run from the first write or loss until the backend is closed.
+// heartbeat works between Exchanges: it shows the others that this process is alive, receives turns granted to it, and
+// notices that the server is lost. Its goroutines run from the first write or loss until the backend is closed.
 type heartbeat struct {
-	b         *Backend
-	up        atomic.Bool  // the server answers, as far as is known
-	deafSince atomic.Int64 // when the subscription was closed, Unix nanoseconds; 0: it is open
-	// silentSince is when the server first failed to answer since the last write, in the heartbeat alone; answeredAt is
-	// when it answered last. Both are Unix nanoseconds; 0: never.
+	b                 *Backend
+	serverUp          atomic.Bool  // the server answered last time
+	unsubscribedSince atomic.Int64 // when the subscription was closed, Unix nanoseconds; 0: it is open
+	// silentSince is when the heartbeat first got no answer since the last write; answeredAt is when it last got one. Both
+	// are Unix nanoseconds; 0: never.
 	silentSince, answeredAt atomic.Int64
-	turns                   chan scriptReply // the turn, when this process gets it
-	wake                    chan struct{}    // a request of this process may be next
+	grantedTurns            chan scriptReply // receives the turn that this process was granted
+	wake                    chan struct{}    // receives a value when a request of this process may be next
 
 	mu          sync.Mutex
 	running     bool
 	cancel      context.CancelFunc
 	done        sync.WaitGroup
-	upSince     time.Time            // since when the server has answered; zero: it is lost
-	firstMissed map[string]time.Time // when a process's key was first missing
+	upSince     time.Time            // zero: the server is lost
+	firstMissed map[string]time.Time // when a process's key was first missing, by process
 }
 
 func (k *heartbeat) init(b *Backend) {
-	k.b, k.turns, k.wake = b, make(chan scriptReply, 1), make(chan struct{}, 1)
+	k.b, k.grantedTurns, k.wake = b, make(chan scriptReply, 1), make(chan struct{}, 1)
 	k.upSince, k.firstMissed = time.Now(), map[string]time.Time{}
-	k.up.Store(true)
+	k.serverUp.Store(true)
 }
 
-// start sets this process's key, before the others see its first write, and subscribes.
+// start sets this process's key before the others see its first write, and subscribes.
 func (k *heartbeat) start(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -71,7 +71,7 @@ func (k *heartbeat) start(ctx context.Context) error {
 }
 
 func (k *heartbeat) markLost() {
-	k.up.Store(false)
+	k.serverUp.Store(false)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.upSince = time.Time{}
@@ -81,17 +81,17 @@ func (k *heartbeat) markLost() {
 	}
 }
 
-func (k *heartbeat) run(ear *redis.PubSub) {
+func (k *heartbeat) run(subscription *redis.PubSub) {
 	ctx, cancel := context.WithCancel(context.Background())
 	k.running, k.cancel = true, cancel
 	k.done.Go(func() { k.beat(ctx) })
-	k.done.Go(func() { k.receiveAll(ctx, ear) })
+	k.done.Go(func() { k.receiveAll(ctx, subscription) })
 }
 
 func (k *heartbeat) stop() {
 	k.mu.Lock()
 	running, cancel := k.running, k.cancel
-	k.running = true // so that nothing starts again
+	k.running = true // prevents another start
 	k.mu.Unlock()
 	if !running {
 		return
@@ -100,7 +100,7 @@ func (k *heartbeat) stop() {
 	k.done.Wait()
 	ctx, done := context.WithTimeout(context.Background(), k.b.opts.Timeout)
 	defer done()
-	k.b.client.Del(ctx, k.b.key("alive:"+k.b.owner)) // otherwise it expires
+	k.b.client.Del(ctx, k.b.key("alive:"+k.b.owner)) // otherwise it would stay until it expires
 }
 
 // beat renews this process's key, and pings a silent server, until ctx ends.
@@ -115,7 +115,7 @@ func (k *heartbeat) beat(ctx context.Context) {
 		case <-tick.C:
 		}
 		asked, ask := time.Now(), k.renew
-		if k.up.Load() && asked.Sub(renewed) < heartbeatInterval-probeInterval/2 {
+		if k.serverUp.Load() && asked.Sub(renewed) < heartbeatInterval-probeInterval/2 {
 			if asked.Sub(time.Unix(0, k.answeredAt.Load())) < probeInterval/2 {
 				continue
 			}
@@ -137,11 +137,11 @@ func (k *heartbeat) beat(ctx context.Context) {
 		}
 		k.mu.Unlock()
 		k.answeredAt.Store(time.Now().UnixNano())
-		k.up.Store(true)
+		k.serverUp.Store(true)
 	}
 }
 
-// noteSilence records that the server did not answer a command sent at asked, unless it has answered another since.
+// noteSilence records that the server did not answer a command sent at asked, unless it has answered a later one.
 func (k *heartbeat) noteSilence(asked time.Time) {
 	if k.answeredAt.Load() < asked.UnixNano() {
 		k.silentSince.CompareAndSwap(0, asked.UnixNano())
@@ -169,21 +169,21 @@ func (k *heartbeat) listen(ctx context.Context) (*redis.PubSub, error) {
 	return ear, nil
 }
 
-// receiveAll receives the messages to this process until ctx ends, and subscribes again after a closed connection. Only
-// if that fails may a turn be lost: one granted while it subscribes is in the server's state.
-func (k *heartbeat) receiveAll(ctx context.Context, ear *redis.PubSub) {
+// receiveAll receives the messages to this process until ctx ends, and subscribes again after a closed connection. A
+// turn granted meanwhile is in the server's state, so it is lost only if subscribing fails.
+func (k *heartbeat) receiveAll(ctx context.Context, subscription *redis.PubSub) {
 	for ctx.Err() == nil {
-		if ear != nil {
+		if subscription != nil {
 			began := time.Now()
-			k.receive(ctx, ear)
-			_ = ear.Close()
+			k.receive(ctx, subscription)
+			_ = subscription.Close()
 			ended := time.Now()
-			if ended.Sub(began) > k.b.opts.Timeout { // shorter: each is closed at once
-				if ear, _ = k.listen(ctx); ear != nil {
+			if ended.Sub(began) > k.b.opts.Timeout { // a shorter one was closed at once, so wait before the next
+				if subscription, _ = k.listen(ctx); subscription != nil {
 					continue
 				}
 			}
-			k.deafSince.Store(ended.UnixNano())
+			k.unsubscribedSince.Store(ended.UnixNano())
 			k.noteSilence(ended)
 		}
 		select {
@@ -191,24 +191,24 @@ func (k *heartbeat) receiveAll(ctx context.Context, ear *redis.PubSub) {
 			return
 		case <-time.After(k.b.opts.Timeout):
 		}
-		if ear, _ = k.listen(ctx); ear != nil {
-			k.deafSince.Store(0)
+		if subscription, _ = k.listen(ctx); subscription != nil {
+			k.unsubscribedSince.Store(0)
 		}
 	}
 }
 
-func (k *heartbeat) receive(ctx context.Context, ear *redis.PubSub) {
-	stop := context.AfterFunc(ctx, func() { _ = ear.Close() })
+func (k *heartbeat) receive(ctx context.Context, subscription *redis.PubSub) {
+	stop := context.AfterFunc(ctx, func() { _ = subscription.Close() })
 	defer stop()
 	asked := time.Now()
 	for heard := time.Now(); time.Since(heard) < maxSilence; {
 		if time.Since(asked) >= heartbeatInterval {
 			asked = time.Now()
-			if ear.Ping(ctx) != nil {
+			if subscription.Ping(ctx) != nil {
 				return
 			}
 		}
-		message, err := ear.ReceiveTimeout(ctx, heartbeatInterval)
+		message, err := subscription.ReceiveTimeout(ctx, heartbeatInterval)
 		if isTimeout(err) {
 			continue
 		} else if err != nil {
@@ -232,14 +232,14 @@ func (k *heartbeat) handle(message []byte) {
 	}
 	for {
 		select {
-		case k.turns <- v:
+		case k.grantedTurns <- v:
 			return
-		case <-k.turns: // an older turn has ended
+		case <-k.grantedTurns: // an older turn has ended
 		}
 	}
 }
 
-// parseTurn reads the message by which commitScript hands on the turn: "turn", the fence and the value.
+// parseTurn reads the message with which commitScript hands over the turn: "turn", the fence and the value.
 func parseTurn(message []byte) (v scriptReply, ok bool) {
 	kind, rest, _ := bytes.Cut(message, []byte(" "))
 	fence, value, found := bytes.Cut(rest, []byte(" "))
@@ -250,10 +250,10 @@ func parseTurn(message []byte) (v scriptReply, ok bool) {
 	return scriptReply{kind: "turn", fence: n, value: nilIfEmpty(string(value))}, true
 }
 
-// wakeMessage returns the message that a request of the receiver is next after in, in microseconds.
+// wakeMessage returns the message that wakes the receiver's next request after the delay in.
 func wakeMessage(in time.Duration) string { return fmt.Sprint("rouse ", in.Microseconds()) }
 
-// parseWake reads a wakeMessage. No request sleeps for longer than a second.
+// parseWake reads a wakeMessage. It limits the delay to a second, the longest sleep of a request.
 func parseWake(message []byte) (in time.Duration, ok bool) {
 	text, ok := bytes.CutPrefix(message, []byte("rouse "))
 	us, err := strconv.ParseUint(string(text), 10, 32)
@@ -277,20 +277,20 @@ func (k *heartbeat) wakeNow() {
 
 func (k *heartbeat) dropTurn() {
 	select {
-	case <-k.turns:
+	case <-k.grantedTurns:
 	default:
 	}
 }
 
-// Dead implements [core.Liveness]. A process of this machine is dead if nobody holds its lock file. One of another
-// machine is presumed dead if its key is missing twice.
+// Dead implements [core.Liveness]. A process of this machine is dead if nobody holds its lock file. A process of
+// another machine is presumed dead if its key is missing twice.
 func (b *Backend) Dead(ids []string) []string {
 	var dead, far []string
 	for _, id := range ids {
 		switch {
 		case id == b.owner:
-		case machineOf(id) == b.local.machine:
-			if b.local.dead(id) {
+		case machineOf(id) == b.localProcesses.machine:
+			if b.localProcesses.dead(id) {
 				dead = append(dead, id)
 			}
 		default:
@@ -303,7 +303,7 @@ func (b *Backend) Dead(ids []string) []string {
 func (k *heartbeat) dead(ids []string) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	// Right after a loss the others may not have renewed their keys yet.
+	// Right after a loss, the others may not have renewed their keys yet.
 	if len(ids) == 0 || k.upSince.IsZero() || time.Since(k.upSince) < 2*heartbeatInterval {
 		return nil
 	}
@@ -314,7 +314,7 @@ func (k *heartbeat) dead(ids []string) []string {
 	for i, id := range ids {
 		looks[i] = pipe.Exists(ctx, k.b.key("alive:"+id))
 	}
-	k.b.trips.Add(1)
+	k.b.roundTrips.Add(1)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil
 	}

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	seedName     = "coordinator-machine" // a random number
-	herePrefix   = "coordinator-"        // before a process's id: it holds a lock on the file while it runs
-	machineBytes = 6
+	seedFile        = "coordinator-machine" // holds a random number
+	aliveFilePrefix = "coordinator-"        // a process locks the file with its id while it runs
+	machineBytes    = 6
 )
 
-// localProcesses knows the processes of this machine by a folder in which each holds a lock on a file of its own. The
-// machine's name is a hash of a random number in the folder and of the boot id, so a cloned image is another machine,
-// and containers that share the folder are one. Without a folder each process counts as a machine.
+// localProcesses finds the processes of this machine through a folder, in which each of them locks a file of its own.
+// The machine's name is a hash of a random number in the folder and of the boot id, so a cloned image is another
+// machine, and containers that share the folder are one. Without a folder, each process counts as a machine.
 type localProcesses struct {
 	dir     string // "" without a folder
 	machine string
@@ -34,7 +34,7 @@ func (h *localProcesses) open(dir string, id []byte) {
 	h.process = hex.EncodeToString(id)
 	seed := id
 	if dir != "" && os.MkdirAll(dir, 0o700) == nil {
-		if s, err := machineSeed(filepath.Join(dir, seedName)); err == nil {
+		if s, err := machineSeed(filepath.Join(dir, seedFile)); err == nil {
 			h.dir, seed = dir, s
 			h.alive = lockfile.NewLivenessFile(h.path(h.process), 0o600)
 			if h.alive.Ensure() != nil {
@@ -47,8 +47,8 @@ func (h *localProcesses) open(dir string, id []byte) {
 	h.machine = hex.EncodeToString(sum[:machineBytes])
 }
 
-// machineSeed returns the random number in a file, and creates the file if it is missing. A link gives the file its
-// name only when it is complete.
+// machineSeed returns the random number in a file, and creates the file if it is missing. It writes a temporary file
+// and links it to the path, so the file is always complete.
 func machineSeed(path string) ([]byte, error) {
 	for range 2 {
 		text, err := os.ReadFile(path)
@@ -56,7 +56,7 @@ func machineSeed(path string) ([]byte, error) {
 			if seed, err := hex.DecodeString(strings.TrimSpace(string(text))); err == nil && len(seed) == 16 {
 				return seed, nil
 			}
-			os.Remove(path) // nothing else depends on it
+			os.Remove(path) // the file is damaged, and nothing else depends on it
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -66,13 +66,15 @@ func machineSeed(path string) ([]byte, error) {
 		if err := os.WriteFile(temp, []byte(hex.EncodeToString(seed[:])+"\n"), 0o600); err != nil {
 			return nil, err
 		}
-		_ = os.Link(temp, path) // it fails if another process was faster
+		_ = os.Link(temp, path) // fails if another process was faster
 		os.Remove(temp)
 	}
 	return nil, fs.ErrInvalid
 }
 
-func (h *localProcesses) path(process string) string { return filepath.Join(h.dir, herePrefix+process) }
+func (h *localProcesses) path(process string) string {
+	return filepath.Join(h.dir, aliveFilePrefix+process)
+}
 
 func (h *localProcesses) dead(owner string) bool {
 	_, process, _ := strings.Cut(owner, "-")

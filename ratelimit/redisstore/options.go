@@ -19,14 +19,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Options say which server, and what is kept there.
+// Options say which server to use and how.
 type Options struct {
 	Address  Address
-	Password string // instead of the address's own; "": that
-	CA       []byte // PEM of the authorities to trust with TLS; nil: the system's
-	Prefix   string // begins the names of all keys; "": anivault
-	Upstream string // scheme://host:port of the upstream whose limiter this is: others have other keys
-	Dir      string // of this machine, in which its processes know each other; "": each is taken for a machine
+	Password string // replaces the password of Address; "": no replacement
+	CA       []byte // PEM certificates of the authorities to trust with TLS; nil: the system's
+	Prefix   string // start of all keys; "": anivault
+	Upstream string // scheme://host:port of the limited upstream; each upstream has keys of its own
+	Dir      string // a folder by which this machine's processes find each other; "": each process counts as a machine
 
 	Turn    time.Duration // how long a process may have the turn; 0 means 250 ms
 	Timeout time.Duration // how long the server may take to answer; 0 means 250 ms
@@ -34,34 +34,33 @@ type Options struct {
 	sinceBoot func() time.Duration // nil: the system's
 }
 
-const patience = 250 * time.Millisecond
+const defaultTimeout = 250 * time.Millisecond
 
 func (o *Options) complete() {
 	if o.Prefix == "" {
 		o.Prefix = "anivault"
 	}
 	if o.Turn <= 0 {
-		o.Turn = patience
+		o.Turn = defaultTimeout
 	}
 	if o.Timeout <= 0 {
-		o.Timeout = patience
+		o.Timeout = defaultTimeout
 	}
 	if o.sinceBoot == nil {
 		o.sinceBoot = sinceBoot
 	}
 }
 
-func (o *Options) base() string {
+func (o *Options) keyPrefix() string {
 	sum := sha256.Sum256([]byte(o.Upstream))
 	return o.Prefix + ":" + hex.EncodeToString(sum[:8]) + ":"
 }
 
-// quietLibrary drops what the client library would write to stderr: a library does not print.
+// quietLibrary silences the client library, which would log to stderr.
 var quietLibrary = sync.OnceFunc(func() { redis.SetLogger(noLog{}) })
 
 type noLog struct{}
 
-// Printf implements the library's logger.
 func (noLog) Printf(context.Context, string, ...any) {}
 
 func (o *Options) client() (*redis.Client, error) {
@@ -91,7 +90,7 @@ func (o *Options) client() (*redis.Client, error) {
 	return redis.NewClient(ro), nil
 }
 
-// Address says where a server is. ParseAddress makes one. It never shows its user and password.
+// Address is the address of a server, made by ParseAddress. It is never printed with its user and password.
 type Address struct {
 	network, addr  string
 	tls            bool
@@ -102,7 +101,7 @@ type Address struct {
 // ParseAddress reads redis://[user[:password]@]host[:port][/db], rediss:// (TLS) or unix:///path[?db=0].
 func ParseAddress(text string) (Address, error) {
 	u, err := url.Parse(text)
-	if err != nil { // it would repeat the text, and the password in it
+	if err != nil { // the error would quote the text with the password
 		return Address{}, errors.New(
 			"is no URL; a special character in a password has to be written as %XX, or use a password file")
 	}
@@ -143,10 +142,9 @@ func ParseAddress(text string) (Address, error) {
 	return a, nil
 }
 
-// Place returns host and port, or the socket's path: what may be shown.
+// Place returns host and port, or the socket's path, without user and password.
 func (a Address) Place() string { return a.addr }
 
-// String returns the address without user and password.
 func (a Address) String() string {
 	scheme, db := "redis://", ""
 	switch {
@@ -164,13 +162,13 @@ func (a Address) String() string {
 	return scheme + a.addr + db
 }
 
-// Format implements fmt.Formatter: every way of printing shows String.
+// Format implements fmt.Formatter, so that every verb prints String.
 func (a Address) Format(f fmt.State, _ rune) { fmt.Fprint(f, a.String()) }
 
-// User returns the name of the user, "anivault" where there is none.
+// User returns the name of the user, "anivault" if the address has none.
 func (a Address) User() string { return cmp.Or(a.user, "anivault") }
 
-// Exposed reports whether what is said to the server can be read on the way: no TLS, and neither loopback nor a socket.
+// Exposed reports whether others can read the traffic to the server: no TLS, and neither loopback nor a socket.
 func (a Address) Exposed() bool {
 	if a.tls || a.network == "unix" {
 		return false

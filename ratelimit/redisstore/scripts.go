@@ -71,7 +71,7 @@ give(me)
 return {'turn', time[1], time[2], fence, read()}
 `)
 
-// commitScript writes a value if the turn still has this fence (any fence, if that is empty) and hands the turn to the
+// commitScript writes a value if the turn still has this fence (any fence if that is empty) and hands the turn to the
 // first subscribed process in line. The caller leaves the line. An empty value writes nothing.
 var commitScript = redis.NewScript(scriptArgs + scriptHead + `
 redis.call('LREM', KEYS[3], 0, me)
@@ -96,24 +96,24 @@ type scriptReply struct {
 }
 
 type scriptCall struct {
-	value    []byte
-	aside    bool          // rename the damaged state first
-	wake     string        // the process whose request to wake
-	wakeIn   time.Duration // and the delay
-	expected string        // tryScript: the version; commitScript: the fence
-	sent     time.Duration // time since boot, just before the script was sent; 0: unknown
+	value       []byte
+	moveDamaged bool   // rename the damaged state first
+	wakeOwner   string // the owner of the request to wake
+	wakeIn      time.Duration
+	expected    string        // tryScript expects this version, commitScript this fence
+	sentAt      time.Duration // time since boot just before the script was sent; 0: unknown
 }
 
 type commands struct {
 	keys   []string
-	prefix map[*redis.Script][]any // a command up to its arguments
+	prefix map[*redis.Script][]any // the command without the arguments that change
 }
 
-// firstArg is the index of the first argument, behind the command, the script, and the keys with their number.
+// firstArg is the index of the first argument, after the command, the script, the number of keys and the four keys.
 const firstArg = 3 + 4
 
-func (b *Backend) name(base string) {
-	b.base = base
+func (b *Backend) setKeyPrefix(prefix string) {
+	b.keyPrefix = prefix
 	keys := []string{b.key("state"), b.key("turn"), b.key("line"), b.key("state:corrupt")}
 	b.commands = commands{keys, map[*redis.Script][]any{}}
 	for _, script := range []*redis.Script{tryScript, commitScript} {
@@ -126,17 +126,17 @@ func (b *Backend) name(base string) {
 	}
 }
 
-// errReply means that a script's reply makes no sense.
 var errReply = errors.New("unexpected reply")
 
-// run runs a script and records the server's time. It takes no context, because a script that was sent may have run.
+// run runs a script and records the server's time. It takes no context, because a script that was sent may already have
+// run, so the caller must not give up.
 func (b *Backend) run(script *redis.Script, o scriptCall) (scriptReply, error) {
 	aside := "0"
-	if o.aside {
+	if o.moveDamaged {
 		aside = "1"
 	}
-	b.trips.Add(1)
-	sent := o.sent
+	b.roundTrips.Add(1)
+	sent := o.sentAt
 	if sent == 0 {
 		sent = b.clock.boot()
 	}
@@ -146,7 +146,7 @@ func (b *Backend) run(script *redis.Script, o scriptCall) (scriptReply, error) {
 	asked := time.Now()
 	ctx, cancel := context.WithDeadline(context.Background(), asked.Add(b.opts.Timeout))
 	defer cancel()
-	words := append(b.commands.prefix[script], o.value, aside, o.wake, o.expected, wakeMessage(o.wakeIn))
+	words := append(b.commands.prefix[script], o.value, aside, o.wakeOwner, o.expected, wakeMessage(o.wakeIn))
 	reply, err := b.conn.Do(ctx, words...).Result()
 	if isConnClosed(err) && len(o.value) == 0 { // nothing can have been written
 		b.closeConn()
@@ -212,7 +212,7 @@ func parseReply(answer any) (v scriptReply, server time.Duration, err error) {
 	return v, 0, errReply
 }
 
-// nilIfEmpty returns a key's value, nil if it is empty: GETRANGE returns "" for a missing key.
+// nilIfEmpty returns nil for an empty value, which is what GETRANGE returns for a missing key.
 func nilIfEmpty(value string) []byte {
 	if value == "" {
 		return nil

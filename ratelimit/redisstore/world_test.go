@@ -246,7 +246,7 @@ func (w *traffic) flows(t *testing.T, when string) {
 		time.Sleep(time.Second)
 		all := w.upstream.since(start, "") >= 18
 		for i := range w.machines {
-			all = all && w.upstream.since(start, fmt.Sprintf("/%d", i)) > 0 && w.machines[i].stores[0].Apart() == nil
+			all = all && w.upstream.since(start, fmt.Sprintf("/%d", i)) > 0 && w.machines[i].stores[0].IsolationCause() == nil
 		}
 		if all {
 			return

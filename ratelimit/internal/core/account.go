@@ -46,7 +46,6 @@ func FingerprintOf(key string) Fingerprint {
 	return Fingerprint(binary.BigEndian.Uint64(sum[:]))
 }
 
-// String returns 16 hex digits.
 func (f Fingerprint) String() string { return fmt.Sprintf("%016x", uint64(f)) }
 
 const (
@@ -91,12 +90,11 @@ const (
 	Unproven  Standing = iota // not yet accepted: only one request at a time may use it
 	Proven                    // accepted
 	Refused                   // refused by the upstream
-	Suspended                 // the upstream suspended its account
+	Suspended                 // the upstream suspended the key's account
 )
 
 var standingNames = [...]string{Unproven: "unproven", Proven: "in", Refused: "refused", Suspended: "suspended"}
 
-// String returns the word shown to people.
 func (s Standing) String() string { return enumName(s, standingNames[:], "Standing") }
 
 // Unusable reports whether the key may not be used.
@@ -214,9 +212,9 @@ func (l *accounts) usedSince(before map[string]int) map[string]int {
 	return m
 }
 
-func (a *account) findKey(print Fingerprint) *accountKey {
+func (a *account) findKey(fingerprint Fingerprint) *accountKey {
 	for i := range a.keys {
-		if a.keys[i].fingerprint == print {
+		if a.keys[i].fingerprint == fingerprint {
 			return &a.keys[i]
 		}
 	}
@@ -237,14 +235,14 @@ func (a *account) retryKeys(now Stamp) {
 }
 
 // updateKeys applies an answer's effect to the key of its request or to all keys. It returns the changes.
-func (a *account) updateKeys(now Stamp, k *accountKey, what keyEffect, l *lease) (changes []KeyChange) {
+func (a *account) updateKeys(now Stamp, k *accountKey, effect keyEffect, l *lease) (changes []KeyChange) {
 	set := func(k *accountKey, to Standing) {
 		if k.standing != to {
 			changes = append(changes, KeyChange{a.name, k.fingerprint, k.standing, to})
 			k.standing, k.standingSince = to, now
 		}
 	}
-	switch what {
+	switch effect {
 	case leaveKeys:
 	case proveKey:
 		if !k.standing.Unusable() ||
@@ -261,7 +259,8 @@ func (a *account) updateKeys(now Stamp, k *accountKey, what keyEffect, l *lease)
 	return changes
 }
 
-// merge takes over pauses, bucket use and newer standings of keys from another copy. translate converts its times.
+// merge takes over pauses, bucket use and newer standings of keys from another copy. translate converts that copy's
+// times.
 func (a *account) merge(from *account, translate func(Stamp) Stamp) {
 	a.scope.merge(&from.scope, translate)
 	for i := range from.keys {

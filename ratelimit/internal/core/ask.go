@@ -24,7 +24,7 @@ type PermitRequest struct {
 	MaxWait        time.Duration // how long the request can still wait
 	Lease          time.Duration // the longest time that the permit is needed; 0: unknown
 	NeedsBudget    bool          // whether the permit needs one request of the budget
-	HasReservation bool          // whether that request is already reserved
+	HasReservation bool          // whether the budget's request is already reserved
 	Retry          bool          // whether it is the second or a later try of an HTTP request
 	MinWait        time.Duration // the shortest wait between tries; set if the store can wake the caller earlier
 
@@ -44,7 +44,7 @@ type Grant struct {
 	Granted   bool
 	Pass      PermitID
 	Lease     time.Duration // how long the permit is valid from now
-	HasBudget bool          // whether it includes a request of the budget
+	HasBudget bool          // whether the permit includes a request of the budget
 	Choice
 
 	Block
@@ -54,11 +54,11 @@ type Grant struct {
 	First   bool          // whether no other request must go before this one
 	Pinned  bool          // whether the request waits for its preferred key only
 
-	Contended bool         // whether other processes wait in the queue
+	Contended bool         // whether requests of other processes wait in the queue
 	Spent     *BudgetError // set if Cause is ReasonBudget
 
 	Transition   Transition // a transition caused by the passing of time
-	Transitioned bool       // whether there was such a transition
+	Transitioned bool
 }
 
 // TryGrant grants a permit if there is no block or pause, it is the request's turn, and a slot, tokens and room under
@@ -82,7 +82,7 @@ type attempt struct {
 	p              *process
 	quotas         []candidate
 	needsBudget    bool // whether the permit needs one request of the budget
-	hasReservation bool // whether that request is already reserved
+	hasReservation bool // whether the budget's request is already reserved
 	pick           pick
 	grant          Grant
 }
@@ -182,7 +182,7 @@ func (a *attempt) takeTurn() {
 		if room > token {
 			g.Cause = ReasonCeiling
 		}
-		if nap > 0 { // it is woken if its turn comes earlier
+		if nap > 0 { // a request whose turn comes earlier is woken
 			wait += behind / 4
 		}
 	case !free:
@@ -231,7 +231,7 @@ func (a *attempt) grantPermit() {
 
 func (a *attempt) waitAndRetry(wait time.Duration) {
 	q, g := &a.view.s.queue, &a.grant
-	if a.ask.MaxWait <= 0 && !WaitsWithoutLimit(a.view.t, g.State) { // it won't try again
+	if a.ask.MaxWait <= 0 && !WaitsWithoutLimit(a.view.t, g.State) { // the request won't try again
 		q.withdraw(a.ask.Ticket)
 		return
 	}

@@ -134,7 +134,7 @@ func (v view) budgetRenewal(n int, quotas []candidate) (first Stamp) {
 // Reserve reserves n requests of the budget and, if each usable account has a quota, of the sum of those quotas. It
 // returns the number of reserved requests: n, or 0 if there is no budget or quota. It returns a *BudgetError if the
 // requests do not fit.
-func (s *Snapshot) Reserve(at Instant, owner string, n int, t *Tuning, accounts []Account) (booked int,
+func (s *Snapshot) Reserve(at Instant, owner string, n int, t *Tuning, accounts []Account) (reserved int,
 	refused *BudgetError,
 ) {
 	v := view{s, s.advance(at), t, at.Parts}
@@ -187,7 +187,6 @@ type BudgetError struct {
 	Accounts  bool      // whether Budget is the sum of all accounts' quotas
 }
 
-// Error implements error.
 func (e *BudgetError) Error() string {
 	whose := "request budget"
 	if e.Accounts {

@@ -29,7 +29,6 @@ var ErrSnapshotCorrupt = errors.New("decode limiter snapshot: damaged")
 // not overwrite those bytes.
 type SnapshotVersionError struct{ Version int }
 
-// Error implements error.
 func (e *SnapshotVersionError) Error() string {
 	return fmt.Sprintf("decode limiter snapshot: version %d, this program knows %d", e.Version, SnapshotVersion)
 }

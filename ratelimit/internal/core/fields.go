@@ -274,11 +274,11 @@ func (f Field) Bounds() (format string, args []any) {
 
 const longestPeriod = 366 * 24 * time.Hour
 
-func (b Budget) valid(most float64) bool {
-	return b.Requests >= 1 && float64(b.Requests) <= most && b.Period > 0 && b.Period <= longestPeriod
+func (b Budget) valid(maxRequests float64) bool {
+	return b.Requests >= 1 && float64(b.Requests) <= maxRequests && b.Period > 0 && b.Period <= longestPeriod
 }
 
-func parseBudget(text string, most float64) (Budget, error) {
+func parseBudget(text string, maxRequests float64) (Budget, error) {
 	if text == "off" {
 		return Budget{}, nil
 	}
@@ -294,8 +294,8 @@ func parseBudget(text string, most float64) (Budget, error) {
 	if err != nil {
 		return Budget{}, err
 	}
-	b := Budget{int(min(n, most+1)), d}
-	if n != math.Trunc(n) || !b.valid(most) {
+	b := Budget{int(min(n, maxRequests+1)), d}
+	if n != math.Trunc(n) || !b.valid(maxRequests) {
 		return Budget{}, fmt.Errorf("not a positive number of requests and a period of at most %s",
 			FormatDuration(longestPeriod))
 	}

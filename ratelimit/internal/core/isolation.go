@@ -10,17 +10,18 @@ type Isolation struct {
 	Snapshot    Snapshot
 	Coordinated bool // whether the shared state is on a coordinator, with processes on other machines
 
-	since            Stamp          // when Snapshot was copied from the shared one; 0: the shared one was never seen
-	lastGrant        Stamp          // the time of the newest permit in that copy
-	budgetUsedBefore int            // the requests of the budget used in that copy
-	quotasUsedBefore map[string]int // the requests of the accounts' quotas used in that copy
+	// when Snapshot was copied from the shared snapshot; 0: this process has never seen the shared one
+	since            Stamp
+	lastGrant        Stamp          // the time of the newest permit in the copied snapshot
+	budgetUsedBefore int            // the requests of the budget used in the copied snapshot
+	quotasUsedBefore map[string]int // the requests of the accounts' quotas used in the copied snapshot
 
 	ownChanges *Changes // this process's changes, if other processes of the machine share Snapshot; otherwise nil
 }
 
 const (
 	refusalPeriod  = 10 * time.Minute // how long a state that several machines have used is refused
-	recentActivity = time.Minute      // a writer is active if its last write is not older than this
+	recentActivity = time.Minute      // a writer whose last write is older is inactive
 )
 
 // Changes are what one process has added to a snapshot that it shares: permits, and use of the budget and quotas.
@@ -58,42 +59,42 @@ func (s *Snapshot) dropProcesses(which func(process string) bool) {
 	s.queue.dropOwners(func(owner uint64) bool { return s.processes.byKey(owner) == nil })
 }
 
-// MoveTo moves the isolation to there, a snapshot that the processes of one machine share. It overwrites there with
-// last, the shared snapshot as it was seen a time ago, unless last is nil or another process of the machine has moved
-// there with a newer snapshot. silent is how long the permits of other processes have been unknown. elsewhere reports
-// whether a process is on another machine.
+// MoveTo moves the isolation to target, a snapshot that the processes of one machine share. It overwrites target with
+// last, the shared snapshot that was seen a time lastAge ago, unless last is nil or another process of the machine has
+// moved there with a newer snapshot. silence is how long the permits of other processes have been unknown.
+// onOtherMachine reports whether a process is on another machine.
 func (a *Isolation) MoveTo(
-	there *Snapshot, at Instant, last *Snapshot, ago, silent time.Duration, elsewhere func(process string) bool,
+	target *Snapshot, at Instant, last *Snapshot, lastAge, silence time.Duration, onOtherMachine func(process string) bool,
 ) {
 	a.ownChanges = &Changes{}
-	before := there.clock.now
-	a.since = there.advance(at)
-	m := &there.address.machine
+	before := target.clock.now
+	a.since = target.advance(at)
+	m := &target.address.machine
 	switch {
 	case last == nil:
 	case m.permits >= firstIsolatedNumber && before > last.clock.now:
 		m.pauseUntil = max(m.pauseUntil, last.address.machine.pauseUntil)
 	default:
 		// Date the snapshot by this machine's clock: the clock of another machine would look like a reboot.
-		clock := there.clock
-		clock.now, clock.boot, clock.wall = last.clock.now, clock.boot-ago, clock.wall-int64(ago)
-		*there = last.Clone()
-		there.clock = clock
-		a.since = there.advance(at)
-		there.MarkUncertainSince(at, silent)
-		there.dropProcesses(elsewhere)
+		clock := target.clock
+		clock.now, clock.boot, clock.wall = last.clock.now, clock.boot-lastAge, clock.wall-int64(lastAge)
+		*target = last.Clone()
+		target.clock = clock
+		a.since = target.advance(at)
+		target.MarkUncertainSince(at, silence)
+		target.dropProcesses(onOtherMachine)
 		m.permits = 0
 	}
 	if m.permits < firstIsolatedNumber {
 		m.permits = a.Snapshot.address.machine.permits // above all shared numbers, see NewIsolation
-		there.queue.seq = m.permits
+		target.queue.seq = m.permits
 	}
 }
 
-// Refresh replaces the isolated state with the snapshot that the processes of the machine share now.
-func (a *Isolation) Refresh(at Instant, there Snapshot) {
-	there.advance(at)
-	a.Snapshot = there
+// Refresh replaces the isolated state with the present snapshot of the machine.
+func (a *Isolation) Refresh(at Instant, machineState Snapshot) {
+	machineState.advance(at)
+	a.Snapshot = machineState
 }
 
 // TrackChanges calls do and returns what it added to a snapshot.
@@ -143,7 +144,7 @@ func (a *Isolation) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 	now := s.advance(at)
 	if a.ownChanges == nil {
 		a.Snapshot.advance(at)
-	} // otherwise Refresh has just advanced it, by the clock of the machine's own state
+	} // else Refresh has just advanced the clock, by the clock of the machine's own state
 	alone := &a.Snapshot
 	shift := now.sub(alone.clock.now) // the difference between the two clocks
 	translate := func(t Stamp) Stamp {
@@ -228,9 +229,9 @@ func (s *Snapshot) pauseForOthers(at Instant) {
 	s.ceiling.othersReservedAt = s.clock.now
 }
 
-// PauseAfterOutage stops grants for one ceiling_window after an outage that began a time ago, for a process that had no
-// request meanwhile. Other processes may have sent requests alone. It does nothing and returns false if another process
-// has written since then, or if there is no other process.
+// PauseAfterOutage stops grants for one ceiling_window after an outage that began a time ago before now. This process
+// sent no request meanwhile, but others may have sent requests alone. It does nothing and returns false if another
+// process has written since then, or if there is no other process.
 func PauseAfterOutage(s *Snapshot, at Instant, ago time.Duration) bool {
 	wrote := s.clock.now
 	now := s.advance(at)
@@ -262,7 +263,7 @@ func (s *Snapshot) reserveForOthers(now, since Stamp, owner string, parts int) {
 		return
 	}
 	limit, window, _ := s.processes.commonLimits()
-	heard := []string{owner} // the processes that have returned since then
+	heard := []string{owner} // the processes that have returned since the state became unreachable
 	for _, p := range s.processes.list {
 		if id := processIDOf(p.id); p.seen > since && !slices.Contains(heard, id) {
 			heard = append(heard, id)

@@ -25,7 +25,7 @@ type learnedLimit struct {
 	provenAnswers   int   // the limit before the last series of raises, or the first learned limit
 	trialRaise      int   // the size of the latest raise, while it is on trial; 0: none
 	untilRaise      int   // good answers until the next raise
-	noLearningUntil Stamp // learning is suspended until then
+	noLearningUntil Stamp // nothing is learned until then
 }
 
 // rate returns the limit in requests a second, 0 if no limit is known.
@@ -71,9 +71,9 @@ func (l *learnedLimit) on429(m *machine, t *Tuning, now Stamp, baseRate float64)
 }
 
 // learn sets the limit to one less than the most good answers in one window.
-func (l *learnedLimit) learn(t *Tuning, now Stamp, most int, baseRate float64) {
-	answers := max(most-1, minAnswers(t.CeilingWindow, baseRate))
-	if most < 2 || float64(answers)/t.CeilingWindow.Seconds() >= l.capRate(baseRate) {
+func (l *learnedLimit) learn(t *Tuning, now Stamp, mostAnswers int, baseRate float64) {
+	answers := max(mostAnswers-1, minAnswers(t.CeilingWindow, baseRate))
+	if mostAnswers < 2 || float64(answers)/t.CeilingWindow.Seconds() >= l.capRate(baseRate) {
 		return
 	}
 	if l.answers == 0 {
@@ -137,9 +137,9 @@ type statedLimit struct {
 	lastStated Stamp
 }
 
-func (l *statedLimit) update(now Stamp, said *Limits) {
-	if said.Quota > 0 {
-		*l = statedLimit{said.Quota, said.Window, now}
+func (l *statedLimit) update(now Stamp, stated *Limits) {
+	if stated.Quota > 0 {
+		*l = statedLimit{stated.Quota, stated.Window, now}
 	}
 }
 

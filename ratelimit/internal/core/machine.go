@@ -33,11 +33,11 @@ type machine struct {
 	lastGoodPermit uint64        // newest permit at the last good answer
 	probingAfter   uint64        // newest permit when failures in Throttle reached n_failures; 0: they have not
 	lostConnection uint64        // the last lost connection; 0: none
-	lostPermit     uint64        // newest permit when that loss was counted
+	lostPermit     uint64        // newest permit when lostConnection was counted
 	successes      int           // good answers since the state was entered
 
 	confirmations   int    // how many times in a row a rule with hysteresis has held
-	confirmedPermit uint64 // newest permit when that rule last held
+	confirmedPermit uint64 // newest permit when the rule with hysteresis last held
 	highRatioSince  Stamp  // since when the error ratio has been too high; 0: it is not too high
 
 	easingSince       Stamp        // when Throttle's rate began to rise
@@ -78,9 +78,9 @@ func (e *Event) showsUpstreamUp() bool {
 	return e.Outcome == Deferred || e.Outcome == Client && e.Status != 401 && e.Status != 403
 }
 
-func (m *machine) start(now Stamp, why Reason) {
+func (m *machine) start(now Stamp, reason Reason) {
 	if m.reason == ReasonNone {
-		m.state, m.previousState, m.reason = Normal, Normal, why
+		m.state, m.previousState, m.reason = Normal, Normal, reason
 	}
 	// The time is above all permit numbers of an earlier state file, whose permits may still be in use.
 	m.epoch = uint64(millis(now))
@@ -136,7 +136,7 @@ func (m *machine) step(t *Tuning, now Stamp, v stepInput) (Transition, bool) {
 		f.counts = m.window.count(now, t)
 		f.ratioSustained = !v.streakOnly && m.ratioSustained(t, now, f.counts)
 		if m.highRatioSince != 0 {
-			m.easingSince = now // the rate may cause so high a ratio, so it does not rise
+			m.easingSince = now // the rate itself may cause the errors, so don't raise it
 		}
 	}
 	for i := range rules {
@@ -244,7 +244,7 @@ func (m *machine) probing() bool { return m.state == HalfOpen || m.probingAfter 
 
 // applyPause pauses all processes if an answer asks for it, even an answer of an earlier epoch. It returns the wait
 // that the answer's Retry-After asks of all requests. It must be called before step, which counts the answer.
-func (m *machine) applyPause(t *Tuning, now Stamp, answer *stepInput, current bool) time.Duration {
+func (m *machine) applyPause(t *Tuning, now Stamp, answer *stepInput, inPresentEpoch bool) time.Duration {
 	e := &answer.event
 	m.stated.update(now, &e.Limits)
 	asked, given := e.wait()
@@ -256,12 +256,12 @@ func (m *machine) applyPause(t *Tuning, now Stamp, answer *stepInput, current bo
 	}
 	wait := asked
 	switch {
-	case given && e.Outcome == Server && !m.pausesEverybody(t, e, current):
+	case given && e.Outcome == Server && !m.pausesEverybody(t, e, inPresentEpoch):
 		return 0
 	case given:
 	case e.Outcome == Throttled:
 		if answer.permit > m.last429Permit || m.last429Wait == 0 {
-			m.last429Wait = m.randomPause(current, answer.draw)
+			m.last429Wait = m.randomPause(inPresentEpoch, answer.draw)
 		}
 		wait = m.last429Wait
 	default:
@@ -273,12 +273,12 @@ func (m *machine) applyPause(t *Tuning, now Stamp, answer *stepInput, current bo
 
 // pausesEverybody reports whether a 503's Retry-After applies to all requests. A single 503 may come from one bad
 // backend of the upstream, so it applies to its own request only.
-func (m *machine) pausesEverybody(t *Tuning, e *Event, current bool) bool {
+func (m *machine) pausesEverybody(t *Tuning, e *Event, inPresentEpoch bool) bool {
 	streak := m.failures
-	if current && (e.Attempt <= 1 || m.state == HalfOpen || !m.answeredSince(e.First)) {
+	if inPresentEpoch && (e.Attempt <= 1 || m.state == HalfOpen || !m.answeredSince(e.First)) {
 		streak++ // step will count this answer
 	}
-	return streak >= t.NFailures || current && m.state == HalfOpen && m.previousState != Throttle
+	return streak >= t.NFailures || inPresentEpoch && m.state == HalfOpen && m.previousState != Throttle
 }
 
 // answeredSince reports whether there has been a good answer since the permit of a request's first try.
@@ -286,9 +286,9 @@ func (m *machine) answeredSince(first uint64) bool { return first <= m.lastGoodP
 
 // randomPause returns the pause after a 429 without Retry-After: full jitter, with at least minPause for the second and
 // later 429s in a row.
-func (m *machine) randomPause(current bool, draw float64) time.Duration {
+func (m *machine) randomPause(inPresentEpoch bool, draw float64) time.Duration {
 	streak := m.streak429
-	if current {
+	if inPresentEpoch {
 		streak++
 	}
 	if streak <= 1 {
@@ -497,9 +497,9 @@ func (w *window) count(now Stamp, t *Tuning) Counts {
 }
 
 // countNewest counts answers like count, but at most the newest ones up to the number most.
-func (w *window) countNewest(now Stamp, t *Tuning, most int) Counts {
+func (w *window) countNewest(now Stamp, t *Tuning, limit int) Counts {
 	oldest := millis(now) - t.Window.Milliseconds()
-	first := max(len(w.records)-min(most, t.WindowRecords), 0)
+	first := max(len(w.records)-min(limit, t.WindowRecords), 0)
 	good, bad := 0, [len(outcomeNames)]int{}
 	for i := len(w.records) - 1; i >= first && w.records[i].at > oldest; i-- {
 		if o := w.records[i].outcome; o == OK {

@@ -26,7 +26,7 @@ type override struct {
 
 type overrides struct {
 	list []override
-	seq  uint64 // grows with each change of list; readers use it to keep what they computed
+	seq  uint64 // grows with each change of list, so that readers can cache what they computed from it
 }
 
 func (l *timeline) publicOverrides(list []override) (out []Override) {
@@ -59,9 +59,9 @@ func (l *overrides) applyTo(own Tuning) (Tuning, []error) {
 	return t, problems
 }
 
-func (l *overrides) removeWhere(ends func(override) bool) {
+func (l *overrides) removeWhere(matches func(override) bool) {
 	before := len(l.list)
-	l.list = slices.DeleteFunc(l.list, ends)
+	l.list = slices.DeleteFunc(l.list, matches)
 	l.seq += uint64(before - len(l.list))
 }
 

@@ -17,7 +17,7 @@ type Preference struct {
 // candidate is an account that a request may use, with what decides whether it is chosen.
 type candidate struct {
 	config  *Account
-	account *account // the account's shared state; nil: it has none yet
+	account *account // the account's shared state; nil: no process has used the account yet
 	limits  limits
 	key     *accountKey   // a key that is free now
 	running int           // running requests of the account
@@ -25,7 +25,7 @@ type candidate struct {
 	usable  bool          // whether the account is enabled and has a key that is not refused
 	wait    time.Duration // until the account's pace allows a request
 
-	cause Reason // why the account can't take a request now; ReasonNone: it can
+	cause Reason // why the account can't take a request now; ReasonNone if it can
 	until Stamp  // when the cause ends; 0: unknown
 }
 
@@ -286,5 +286,4 @@ const (
 
 var whyNames = [...]string{ByPriority: "priority", BySpill: "spill", BySticky: "sticky", ByTest: "test"}
 
-// String returns the word in logs and metrics.
 func (w Why) String() string { return enumName(w, whyNames[:], "Why") }

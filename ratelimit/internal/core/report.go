@@ -66,7 +66,7 @@ func (s *Snapshot) Record(at Instant, r Report) RecordResult {
 		return out
 	}
 	if account != nil && r.Tuning.LimitedBy == ByAccount {
-		answer.event.Limits = Limits{} // they were applied to the account
+		answer.event.Limits = Limits{} // the limits were applied to the account
 	}
 	answer.pause = m.applyPause(r.Tuning, now, &answer, !out.Late)
 	if e.Outcome == Throttled || answer.pause > 0 {
@@ -89,7 +89,6 @@ const (
 
 var limitedByNames = [...]string{ByAddress: "address", ByAccount: "account"}
 
-// String returns the word of the configuration.
 func (l LimitedBy) String() string {
 	if l >= 0 && int(l) < len(limitedByNames) {
 		return limitedByNames[l]

@@ -26,7 +26,6 @@ var stateNames = [...]string{
 // States lists the five states from the most open to the most restrictive.
 func States() []State { return []State{Normal, Throttle, HalfOpen, Sleep, CacheOnly} }
 
-// String returns the state's name as logs, documents and the CLI print it.
 func (s State) String() string { return enumName(s, stateNames[:], "State") }
 
 func enumName[T ~uint8](v T, names []string, kind string) string {
@@ -59,7 +58,6 @@ var outcomeNames = [...]string{
 	Network: "network", Client: "client", Misconfigured: "config", Deferred: "deferred",
 }
 
-// String returns the outcome's name in lower case.
 func (o Outcome) String() string { return enumName(o, outcomeNames[:], "Outcome") }
 
 func (o Outcome) isEvidence() bool { return o >= OK && o <= Network }
@@ -123,7 +121,6 @@ var reasonNames = [...]string{
 	ReasonCredentials: "credentials", ReasonNoAccount: "no_account",
 }
 
-// String returns the reason key as logs and the table print it.
 func (r Reason) String() string { return enumName(r, reasonNames[:], "Reason") }
 
 // IsCommon reports whether requests wait for this reason in normal operation. Such a wait is not worth a message.

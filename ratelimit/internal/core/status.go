@@ -33,7 +33,7 @@ type Status struct {
 
 	AutoRecover time.Duration // CacheOnly's length by auto_recover; 0: none
 	Learned     LearnedLimit  // the limit learned from 429s, if it is below RateBase
-	Stated      StatedLimit   // the limit in the upstream's newest answers, while it applies
+	Stated      StatedLimit   // the limit in the upstream's newest answers, as long as it applies
 
 	Budget       Budget
 	BudgetUsed   int
@@ -50,25 +50,25 @@ type Status struct {
 type StatedLimit struct {
 	Requests int
 	Period   time.Duration
-	Since    time.Time // the time of the newest answer with it
+	Since    time.Time // the time of the newest answer with this limit
 }
 
 // LearnedLimit is a limit that was learned from 429s.
 type LearnedLimit struct {
-	Rate    float64   // requests a second; 0: none
-	Since   time.Time // when it was learned
-	Refused time.Time // the last 429
+	Rate    float64 // requests a second; 0: none
+	Since   time.Time
+	Last429 time.Time // time of the last 429
 }
 
 // ProcessStatus is one process that shares the limiter.
 type ProcessStatus struct {
 	ID       string
-	Own      bool
+	IsOwn    bool // this process
 	Running  int
 	Waiting  int
 	Reserved int
 	Rate     float64
-	Seen     time.Time
+	LastSeen time.Time
 }
 
 // Status returns the limiter's status for a process with this tuning and these accounts. It changes nothing.
@@ -115,8 +115,8 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string, accounts ...Accoun
 	for i := range s.processes.list {
 		p := &s.processes.list[i]
 		ps := ProcessStatus{
-			ID: p.id, Own: p.id == owner, Running: s.queue.leasesOf(p.key), Reserved: p.reserved,
-			Rate: p.normalPace.rate, Seen: clock.wallTime(p.seen),
+			ID: p.id, IsOwn: p.id == owner, Running: s.queue.leasesOf(p.key), Reserved: p.reserved,
+			Rate: p.normalPace.rate, LastSeen: clock.wallTime(p.seen),
 		}
 		for _, ticket := range s.queue.tickets {
 			if ticket.owner == p.key {
@@ -146,22 +146,22 @@ func (s *Snapshot) Gauges(t *Tuning) Gauges {
 	}
 }
 
-// AccountStatus is the status of an account. Those in a [Status] are the shared ones; View adds a process's own
-// configuration.
+// AccountStatus is the status of an account. In a [Status] it has the shared values; [Status.ForAccount] adds the
+// configuration of one process.
 type AccountStatus struct {
 	Name string
-	// Enabled is set by an operator if Told is true, otherwise by the configuration.
-	Enabled bool
-	Told    bool
-	// Barred is why the account is unusable: ReasonNoAccount if it is disabled, ReasonCredentials if all its keys are
-	// refused, ReasonNone if it is usable. Only View sets it.
-	Barred Reason
+	// Enabled is set by an operator if Overridden is true, otherwise by the configuration.
+	Enabled    bool
+	Overridden bool
+	// Unusable is the reason why the account can't be used: ReasonNoAccount if it is disabled, ReasonCredentials if all
+	// its keys are refused, ReasonNone if it can be used. Only ForAccount sets it.
+	Unusable Reason
 
-	Block                 // of its own machine; zero if the upstream limits by address
-	Limited       bool    // it has a machine of its own
-	Rate          float64 // requests a second; 0: the address's
+	Block                 // of its own state machine; zero if the upstream limits by address
+	HasMachine    bool    // the account has its own state machine
+	Rate          float64 // 0: the address's rate
 	Running       int
-	Slots         int // limits that apply; 0: none
+	Slots         int // the limit that applies; 0: none
 	KeySlots      int
 	Quota         Budget
 	QuotaUsed     int
@@ -185,8 +185,8 @@ func (v view) accountStatuses() (list []AccountStatus) {
 		a := &v.s.accounts.list[i]
 		l, use, running := v.limitsOf(a), a.quota.current(v.now), q.leasesOfAccount(a)
 		st := AccountStatus{
-			Name: a.name, Enabled: l.enabledOverride == nil || *l.enabledOverride, Told: l.enabledOverride != nil,
-			Limited: l.ownMachine, Running: running, Rate: l.pace(v.t, v.now).rate, Slots: l.slots, KeySlots: l.keySlots,
+			Name: a.name, Enabled: l.enabledOverride == nil || *l.enabledOverride, Overridden: l.enabledOverride != nil,
+			HasMachine: l.ownMachine, Running: running, Rate: l.pace(v.t, v.now).rate, Slots: l.slots, KeySlots: l.keySlots,
 			Quota: l.quota, QuotaUsed: use.used, QuotaReserved: running, QuotaRenews: clock.wallTime(use.end()),
 			Overrides: clock.publicOverrides(a.overrides),
 		}
@@ -204,15 +204,15 @@ func (v view) accountStatuses() (list []AccountStatus) {
 	return list
 }
 
-// View returns the status of a configured account, with the keys in the configuration's order, and Barred.
-func (st *Status) View(own Account) AccountStatus {
-	v := AccountStatus{Name: own.Name}
-	if i := slices.IndexFunc(st.Accounts, func(a AccountStatus) bool { return a.Name == own.Name }); i >= 0 {
+// ForAccount returns the status of a configured account, with the keys in the configuration's order, and Unusable.
+func (st *Status) ForAccount(account Account) AccountStatus {
+	v := AccountStatus{Name: account.Name}
+	if i := slices.IndexFunc(st.Accounts, func(a AccountStatus) bool { return a.Name == account.Name }); i >= 0 {
 		v = st.Accounts[i]
 	}
 	known := v.Keys
 	v.Keys = nil
-	for _, print := range own.Keys {
+	for _, print := range account.Keys {
 		k := KeyStatus{Key: print}
 		if i := slices.IndexFunc(known, func(k KeyStatus) bool { return k.Key == print }); i >= 0 {
 			k = known[i]
@@ -220,13 +220,13 @@ func (st *Status) View(own Account) AccountStatus {
 		v.Keys = append(v.Keys, k)
 	}
 	var told *bool
-	if v.Told {
+	if v.Overridden {
 		told = &v.Enabled
 	}
-	v.Barred = own.unusableReason(told, func(print Fingerprint) bool {
-		return v.Keys[slices.Index(own.Keys, print)].Standing.Unusable()
+	v.Unusable = account.unusableReason(told, func(print Fingerprint) bool {
+		return v.Keys[slices.Index(account.Keys, print)].Standing.Unusable()
 	})
-	v.Enabled = v.Barred != ReasonNoAccount
+	v.Enabled = v.Unusable != ReasonNoAccount
 	return v
 }
 
@@ -241,17 +241,17 @@ func (st *AccountStatus) Standing() (best KeyStatus) {
 	return best
 }
 
-// unusableReason returns why an account can't be used, ReasonNone if it can. told is an operator's override of
-// Disabled, nil for none. out reports whether a key is refused or suspended.
-func (a *Account) unusableReason(told *bool, out func(Fingerprint) bool) Reason {
+// unusableReason returns why an account can't be used, ReasonNone if it can. override is an operator's override of
+// Disabled, nil for none. keyUnusable reports whether a key is refused or suspended.
+func (a *Account) unusableReason(override *bool, keyUnusable func(Fingerprint) bool) Reason {
 	disabled := a.Disabled
-	if told != nil {
-		disabled = !*told
+	if override != nil {
+		disabled = !*override
 	}
 	switch {
 	case disabled:
 		return ReasonNoAccount
-	case !slices.ContainsFunc(a.Keys, func(print Fingerprint) bool { return !out(print) }):
+	case !slices.ContainsFunc(a.Keys, func(print Fingerprint) bool { return !keyUnusable(print) }):
 		return ReasonCredentials
 	}
 	return ReasonNone

@@ -35,7 +35,7 @@ var ErrStoreClosed = errors.New("limiter store is closed")
 type Liveness interface {
 	// Owner returns this process's id. It is short, and no other process ever gets the same.
 	Owner() string
-	// Dead returns the ids of those processes that no longer run, and removes the files or records that they left.
+	// Dead returns those of these ids whose process no longer runs, and removes the files or records of those processes.
 	Dead(ids []string) []string
 	// Living returns the number of running processes, this one included; 0 if it is unknown.
 	Living() int
@@ -44,8 +44,8 @@ type Liveness interface {
 // Sharing is an optional interface of a [Store] that keeps working, with a share of the limits, when it loses contact
 // with the other processes.
 type Sharing interface {
-	// Apart returns why other processes do not see the changes of the last Update; nil if they do.
-	Apart() error
+	// IsolationCause returns why other processes do not see the changes of the last Update; nil if they do.
+	IsolationCause() error
 }
 
 // MemoryStore is a [Store] for the limiters of one process. NewMemoryStore makes one.

@@ -23,12 +23,11 @@ type Confirmation uint8
 const (
 	immediate  Confirmation = iota // the rule applies as soon as its condition holds
 	hysteresis                     // the condition must hold several times in a row, each time at a newer permit
-	sustained                      // the condition itself says how long it must hold
+	sustained                      // the condition says itself how long it must hold
 )
 
 var confirmationNames = [...]string{immediate: "at once", hysteresis: "hysteresis", sustained: "its own duration"}
 
-// String returns "at once", "hysteresis" or "its own duration".
 func (c Confirmation) String() string { return enumName(c, confirmationNames[:], "Confirmation") }
 
 // Rule is one row of the transition table.
@@ -83,7 +82,7 @@ type allowance struct {
 	minRate       float64 // a lower bound for the reduced rate, unless the full rate is lower
 	maxRate       float64 // an upper bound for the rate; 0: none
 	burst         float64 // a fixed burst; 0: the tuning's burst
-	slots         int     // a fixed number of slots for all processes together; 0: the share of the tuning's
+	slots         int     // a fixed number of slots for all processes together; 0: a share of the tuning's slots
 	emptiesBucket bool    // whether entering the state empties the bucket, because a burst would make the trouble worse
 }
 

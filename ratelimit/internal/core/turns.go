@@ -33,7 +33,7 @@ type process struct {
 	accounts []uint64 // the numbers of its accounts
 
 	reserved   int   // requests reserved from the budget, running ones included
-	reservedAt Stamp // when it last asked for a permit or a reservation
+	reservedAt Stamp // when the process last asked for a permit or a reservation
 }
 
 type processes struct {
@@ -175,10 +175,10 @@ func (v view) expire() {
 }
 
 // Renew extends the leases of the kept permits to end at least by from now.
-func (s *Snapshot) Renew(at Instant, kept map[PermitID]bool, by time.Duration) {
-	until := s.advance(at).add(by)
+func (s *Snapshot) Renew(at Instant, permits map[PermitID]bool, duration time.Duration) {
+	until := s.advance(at).add(duration)
 	for i := range s.queue.leases {
-		if l := &s.queue.leases[i]; kept[PermitID{l.permit, l.epoch}] {
+		if l := &s.queue.leases[i]; permits[PermitID{l.permit, l.epoch}] {
 			l.until = max(l.until, until)
 		}
 	}
@@ -188,8 +188,8 @@ func (s *Snapshot) Renew(at Instant, kept map[PermitID]bool, by time.Duration) {
 type ticket struct {
 	number  uint64
 	owner   uint64 // process key
-	retryAt Stamp  // when its owner will ask again
-	key     uint64 // the only key whose slot it waits for; 0: any
+	retryAt Stamp  // when the owner will ask again
+	key     uint64 // the only key whose slot the request waits for; 0: any
 }
 
 // lease is a permit in use. It takes a slot until the request ends or the lease expires.
@@ -198,7 +198,7 @@ type lease struct {
 	epoch  uint64
 	owner  uint64 // process key
 	until  Stamp  // when the lease expires
-	budget bool   // whether it includes one of the requests that its owner has reserved
+	budget bool   // whether the lease includes one of its owner's reserved requests
 
 	key          uint64 // the account's key; 0: none
 	accountEpoch uint64 // the epoch of the account's machine at the grant
@@ -297,18 +297,18 @@ func (v view) ticketsAhead(place int) int {
 
 // canBeServed reports whether the process of a ticket could use a permit now. Limits that all tickets share, such as
 // the address's bucket, do not matter.
-func (v view) canBeServed(waits *ticket) bool {
-	if v.now.sub(waits.retryAt) > lateTicketAfter {
+func (v view) canBeServed(t *ticket) bool {
+	if v.now.sub(t.retryAt) > lateTicketAfter {
 		return false
 	}
 	v = v.undivided()
 	q, m := &v.s.queue, &v.s.address.machine
-	if a, k := v.s.accounts.keyByID(waits.key); k != nil {
+	if a, k := v.s.accounts.keyByID(t.key); k != nil {
 		if l := v.limitsOf(a); !v.isKeyFree(k, &l) || l.slots > 0 && q.leasesOfAccount(a) >= l.slots {
 			return false // the request waits for this key only
 		}
 	}
-	p := v.s.processes.byKey(waits.owner)
+	p := v.s.processes.byKey(t.owner)
 	return p != nil && (m.probing() || q.leasesOf(p.key) < m.allowance().slotsOf(p.slots)) &&
 		p.bucket.wait(v.now, m.pace(p.normalPace, v.t, v.now)) == 0 && v.accountReady(p)
 }
@@ -353,7 +353,7 @@ func NextToWake(s *Snapshot, at Instant) (ticket uint64, process string, in time
 			continue
 		}
 		if q.retryAt.sub(due) < minWakeGain {
-			return 0, "", 0 // its owner will ask soon enough
+			return 0, "", 0 // the owner will ask soon enough by itself
 		}
 		return q.number, processIDOf(s.processes.byKey(q.owner).id), in
 	}

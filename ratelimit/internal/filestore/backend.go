@@ -34,21 +34,21 @@ type Backend struct {
 	lockTimeout time.Duration
 	now         func() core.Instant
 	owner       string
-	mode        fs.FileMode // of the files
+	mode        fs.FileMode
 	lock        *lockfile.Lock
 
-	// The holder of the lock may use these.
+	// The fields below belong to the holder of the lock.
 	alive        *lockfile.LivenessFile
 	aliveCheckAt time.Duration  // when to check that the alive file still exists
 	sweepAt      time.Duration  // when to remove the files of dead processes
 	state        *lockfile.File // nil: not open
 	copies       copies
-	movedTo      string
-	damage       error
+	damagedCopy  string
+	damageCause  error
 }
 
 // NewBackend returns the backend in dir, without creating anything yet. Exchange waits for the lock for at most
-// lockTimeout. All processes that share a folder must use the same clock.
+// patience. All processes that share a folder must use the same clock.
 func NewBackend(dir string, patience time.Duration, now func() core.Instant) *Backend {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
@@ -60,7 +60,7 @@ func NewBackend(dir string, patience time.Duration, now func() core.Instant) *Ba
 	return b
 }
 
-// Exchange implements [Backend].
+// Exchange implements [shared.Backend].
 func (b *Backend) Exchange(ctx context.Context, change func(core.Instant, []byte) ([]byte, error)) error {
 	if err := b.lockFolder(ctx); err != nil {
 		return err
@@ -93,8 +93,8 @@ func (b *Backend) Exchange(ctx context.Context, change func(core.Instant, []byte
 	return b.copies.store(next)
 }
 
-// prepare does the slow work: it creates this process's alive file, and a state file with next. The caller then decides
-// again, because a permit holds for the time at which it was decided.
+// prepare does the slow work: it creates this process's alive file, and a state file with next. The caller then repeats
+// the decision, because a permit is valid from the time of its decision.
 func (b *Backend) prepare(next []byte, at core.Instant, damage error) error {
 	if err := b.ensureAlive(at.Boot); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (b *Backend) lastWrite() time.Time {
 
 func (b *Backend) lockFolder(ctx context.Context) error {
 	err := b.lock.Lock(ctx, lockfile.Exclusive, b.lockTimeout)
-	if errors.Is(err, fs.ErrNotExist) { // the folder is missing
+	if errors.Is(err, fs.ErrNotExist) {
 		if err = makeDir(b.dir); err == nil {
 			err = b.lock.Lock(ctx, lockfile.Exclusive, b.lockTimeout)
 		}
@@ -234,9 +234,10 @@ func (b *Backend) Living() int {
 	return n
 }
 
-// Leave implements [Leaver]. If a process is writing one copy, its checksum fails and the other copy is returned.
+// Leave implements [shared.Leaver]. If a process is writing one copy, its checksum fails and the other copy is
+// returned.
 func (b *Backend) Leave() []byte {
-	_ = b.alive.Ensure() // if the folder can't be written, nothing helps
+	_ = b.alive.Ensure() // works without it if the folder can't be written
 	f, err := lockfile.OpenNoFollow(b.statePath(), os.O_RDONLY, 0)
 	if err != nil {
 		return nil
@@ -250,8 +251,8 @@ func (b *Backend) Leave() []byte {
 	return old
 }
 
-// Aside implements [Quarantine].
-func (b *Backend) Aside() (place string, cause error) { return b.movedTo, b.damage }
+// DamagedCopy implements [shared.Quarantine].
+func (b *Backend) DamagedCopy() (place string, cause error) { return b.damagedCopy, b.damageCause }
 
 // Close closes all files. It waits for the current Exchange.
 func (b *Backend) Close() error {
@@ -272,7 +273,7 @@ func (b *Backend) statePath() string { return filepath.Join(b.dir, stateName) }
 
 func (b *Backend) alivePath(id string) string { return filepath.Join(b.dir, alivePrefix+id) }
 
-// validID protects the paths that are made from ids in shared files.
+// validID reports whether an id, which comes from a shared file, is safe in a path.
 func validID(id string) bool {
 	b, err := hex.DecodeString(id)
 	return err == nil && len(b) == 8
@@ -283,17 +284,17 @@ type Options struct {
 	// Processes is the number of processes to share the limits with if the folder can't be used and nobody can count
 	// them; 0 means 2.
 	Processes int
-	// Now returns the current time; nil means [SystemInstant]. All processes that share a folder must use the same
+	// Now returns the current time; nil means [core.SystemInstant]. All processes that share a folder must use the same
 	// clock.
 	Now func() core.Instant
 	// Patience is how long an update waits for the lock before it goes on alone; 0 means 250 ms.
 	Patience time.Duration
-	// OnWarning is [SharedOptions].OnWarning.
+	// OnWarning is the OnWarning of [shared.Options].
 	OnWarning func(error)
 }
 
 // Open returns the store that all processes of a machine share in a folder; see docs/limiter.md, "What survives". It
-// creates the folder on first use. A folder that can't be used causes a warning, not an error, see [SharedStore]. The
+// creates the folder on first use. A folder that can't be used causes a warning, not an error; see [shared.Store]. The
 // only error is an empty dir.
 //
 // Files: ratelimit.lock, ratelimit.state, alive-<id> for each process, and ratelimit.state.corrupt-<time> for a damaged

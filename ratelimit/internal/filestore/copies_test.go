@@ -17,7 +17,7 @@ import (
 func decodeFrame(b []byte) (header, []byte, error) {
 	c := copies{file: &disk{b: b, limit: -1}}
 	payload, err := c.load()
-	return c.last, payload, err
+	return c.newestHeader, payload, err
 }
 
 // disk is a file in memory whose writes stop after limit bytes, as those of a killed
@@ -88,7 +88,7 @@ func TestStoredPayloadIsLoadedByOthers(t *testing.T) {
 
 func TestKilledAtAnyByteTheOtherCopySurvives(t *testing.T) {
 	old, next := bytes.Repeat([]byte("old"), 300), bytes.Repeat([]byte("next"), 250)
-	for limit := range frameHeader + len(next) {
+	for limit := range headerSize + len(next) {
 		d := newDisk(t, []byte("first"))
 		c := &copies{file: d, writer: 1}
 		for _, p := range [][]byte{[]byte("older, and of another length"), old} {
@@ -137,9 +137,9 @@ func TestOneFlippedBitIsNoticed(t *testing.T) {
 
 func TestNewerVersionIsToldFromGarbage(t *testing.T) {
 	d := newDisk(t, []byte("ours"))
-	newer := d.b[frameSlot:]
-	copy(newer, frameMagic)
-	binary.LittleEndian.PutUint32(newer[8:], frameVersion+1)
+	newer := d.b[slotSize:]
+	copy(newer, magic)
+	binary.LittleEndian.PutUint32(newer[8:], formatVersion+1)
 	binary.LittleEndian.PutUint32(newer[12:], crc32.Checksum(newer[:12], castagnoli))
 	copy(newer[16:], "whatever that version puts here")
 	c := copies{file: d}
@@ -155,9 +155,9 @@ func TestNewerVersionIsToldFromGarbage(t *testing.T) {
 func TestUnusableFilesAreGarbled(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"empty":       nil,
-		"zeros":       make([]byte, frameFile),
-		"short":       newDisk(t, []byte("payload")).b[:frameHeader+3],
-		"header only": newDisk(t, []byte("payload")).b[:frameHeader],
+		"zeros":       make([]byte, stateFileSize),
+		"short":       newDisk(t, []byte("payload")).b[:headerSize+3],
+		"header only": newDisk(t, []byte("payload")).b[:headerSize],
 		"text":        []byte("this is not a state file at all, but it is longer than one header is"),
 	} {
 		c := copies{file: &disk{b: b, limit: -1}}
@@ -173,16 +173,16 @@ func TestOversizedPayloadIsRefused(t *testing.T) {
 	if _, err := c.load(); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.store(make([]byte, framePayload+1)); err == nil {
+	if err := c.store(make([]byte, maxPayload+1)); err == nil {
 		t.Fatal("stored more than there is room for")
 	}
-	if err := c.store(make([]byte, framePayload)); err != nil {
+	if err := c.store(make([]byte, maxPayload)); err != nil {
 		t.Fatal(err)
 	}
-	if got := mustLoad(t, d); len(got) != framePayload {
+	if got := mustLoad(t, d); len(got) != maxPayload {
 		t.Fatalf("loaded %d bytes", len(got))
 	}
-	if _, err := firstFile(1, make([]byte, framePayload+1)); err == nil {
+	if _, err := firstFile(1, make([]byte, maxPayload+1)); err == nil {
 		t.Fatal("made a file with more than there is room for")
 	}
 }
@@ -203,7 +203,7 @@ func TestLoadedIsOneOfTheLastTwoStored(t *testing.T) {
 			err := c.store(payload)
 			d.limit = -1
 			// What was cut off may be what lay there before.
-			if slot := 1 - c.slot; err == nil || bytes.Equal(d.b[slot*frameSlot:][:len(c.buf)], c.buf) {
+			if slot := 1 - c.newestSlot; err == nil || bytes.Equal(d.b[slot*slotSize:][:len(c.buf)], c.buf) {
 				last = [][]byte{last[1], payload}
 			}
 			reader := copies{file: d}
@@ -212,8 +212,8 @@ func TestLoadedIsOneOfTheLastTwoStored(t *testing.T) {
 				t.Fatalf("loaded %x, %v; want %x", got, err, last[1])
 			}
 		}
-		at := rapid.IntRange(0, frameHeader+32).Draw(t, "at")
-		d.b[reading(d)*frameSlot+at] ^= 0x55
+		at := rapid.IntRange(0, headerSize+32).Draw(t, "at")
+		d.b[reading(d)*slotSize+at] ^= 0x55
 		reader := copies{file: d}
 		got, err := reader.load()
 		if err == nil && !bytes.Equal(got, last[1]) && (last[0] == nil || !bytes.Equal(got, last[0])) {
@@ -226,14 +226,14 @@ func TestLoadedIsOneOfTheLastTwoStored(t *testing.T) {
 func reading(d *disk) int {
 	c := copies{file: d}
 	_, _ = c.load()
-	return c.slot
+	return c.newestSlot
 }
 
 func FuzzDecodeFrame(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add(appendFrame(nil, 1, 2, []byte("payload")))
 	f.Add(appendFrame(nil, 1<<63, 0, nil))
-	f.Add(make([]byte, frameHeader))
+	f.Add(make([]byte, headerSize))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h, payload, err := decodeFrame(b)
 		if err != nil {

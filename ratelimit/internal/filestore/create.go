@@ -12,19 +12,19 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-const keepCorrupt = 4
+const maxDamagedCopies = 4
 
 // fileModeIn returns the permissions for files in dir, which need not exist yet. Only the owner has access, or also the
 // group if the folder is setgid, which is how several users share one state.
 func fileModeIn(dir string) fs.FileMode {
-	if setgid(dir) {
+	if isSetgid(dir) {
 		return 0o660
 	}
 	return 0o600
 }
 
-// setgid reports whether dir is setgid or, if it does not exist, the closest folder above it that does.
-func setgid(dir string) bool {
+// isSetgid reports whether dir is setgid or, if it does not exist, the closest existing folder above it.
+func isSetgid(dir string) bool {
 	for {
 		if info, err := os.Stat(dir); err == nil {
 			return info.Mode()&fs.ModeSetgid != 0
@@ -47,15 +47,15 @@ func makeDir(dir string) error {
 		}
 	}
 	mode := fs.FileMode(0o700)
-	if setgid(filepath.Dir(dir)) {
+	if isSetgid(filepath.Dir(dir)) {
 		mode = 0o770 | fs.ModeSetgid
 	}
 	err := os.Mkdir(dir, mode)
 	if errors.Is(err, fs.ErrExist) {
-		return nil // another process was faster; if it is not a folder, opening a file in it fails
+		return nil // another process was faster; if path is not a folder, opening a file in it fails
 	}
 	if err == nil && mode&fs.ModeSetgid != 0 {
-		err = os.Chmod(dir, mode) // against the umask
+		err = os.Chmod(dir, mode) // the umask may have removed permissions
 	}
 	return err
 }
@@ -67,12 +67,12 @@ func (b *Backend) create(payload []byte, at core.Instant, damage error) error {
 	if err != nil {
 		return err
 	}
-	b.closeState() // Windows renames no open file
+	b.closeState() // Windows can't rename an open file
 	temp := b.statePath() + ".new"
 	os.Remove(temp)       // left by a killed process
-	defer os.Remove(temp) // after an error
+	defer os.Remove(temp) // in case of an error
 	if err = writeNew(temp, content, b.mode); err == nil && damage != nil {
-		err = b.setAside(at, damage)
+		err = b.moveDamaged(at, damage)
 	}
 	if err == nil {
 		err = os.Rename(temp, b.statePath())
@@ -93,7 +93,7 @@ func writeNew(path string, content []byte, mode fs.FileMode) error {
 	}
 	_, err = f.Write(content)
 	if err == nil {
-		err = f.Sync() // once in the life of the file, never on the hot path
+		err = f.Sync() // only when the file is created, never on the hot path
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
@@ -114,12 +114,12 @@ func overwrite(path string, content []byte) error {
 	return err
 }
 
-func (b *Backend) setAside(at core.Instant, cause error) error {
+func (b *Backend) moveDamaged(at core.Instant, cause error) error {
 	aside := b.statePath() + ".corrupt-" + at.Wall.UTC().Format("20060102T150405.000Z")
-	if err := rename(b.statePath(), aside); err != nil {
+	if err := renameOrCopy(b.statePath(), aside); err != nil {
 		return fmt.Errorf("set the damaged one aside: %w", err)
 	}
-	b.movedTo, b.damage = aside, cause
+	b.damagedCopy, b.damageCause = aside, cause
 	entries, _ := os.ReadDir(b.dir) // sorted by name, so by time
 	var old []string
 	for _, e := range entries {
@@ -127,15 +127,15 @@ func (b *Backend) setAside(at core.Instant, cause error) error {
 			old = append(old, e.Name())
 		}
 	}
-	for _, name := range old[:max(len(old)-keepCorrupt, 0)] {
+	for _, name := range old[:max(len(old)-maxDamagedCopies, 0)] {
 		os.Remove(filepath.Join(b.dir, name)) // fails for a folder that isn't empty
 	}
 	return nil
 }
 
-// rename renames a file. If another process has it open on Windows, it moves the content instead.
-func rename(path, aside string) error {
-	err := os.Rename(path, aside)
+// renameOrCopy renames a file. If another process has it open on Windows, it moves only the content.
+func renameOrCopy(path, newPath string) error {
+	err := os.Rename(path, newPath)
 	if err == nil {
 		return nil
 	}
@@ -144,9 +144,9 @@ func rename(path, aside string) error {
 		return err
 	}
 	defer f.Close()
-	content := make([]byte, 16*frameFile)
+	content := make([]byte, 16*stateFileSize)
 	n, _ := f.ReadAt(content, 0)
-	if werr := os.WriteFile(aside, content[:n], 0o600); werr != nil {
+	if werr := os.WriteFile(newPath, content[:n], 0o600); werr != nil {
 		return errors.Join(err, werr)
 	}
 	return f.Truncate(0)

@@ -9,10 +9,10 @@ const (
 	StateName    = stateName
 	LockName     = lockName
 	AlivePrefix  = alivePrefix
-	FrameSlot    = frameSlot
-	FrameVersion = frameVersion
-	FrameHeader  = frameHeader
-	KeepCorrupt  = keepCorrupt
+	FrameSlot    = slotSize
+	FrameVersion = formatVersion
+	FrameHeader  = headerSize
+	KeepCorrupt  = maxDamagedCopies
 	ProveEvery   = aliveCheckInterval
 	SweepEvery   = sweepInterval
 )

@@ -37,8 +37,8 @@ func TestPipesInPlaceOfTheFilesHangNothing(t *testing.T) {
 			must(t, os.RemoveAll(filepath.Join(dir, c.file)))
 			s.clock.pass(shared.RetryEvery)
 			s.look()
-			if s.Apart() != nil {
-				t.Errorf("still apart: %v", s.Apart())
+			if s.IsolationCause() != nil {
+				t.Errorf("still apart: %v", s.IsolationCause())
 			}
 		})
 	}

@@ -128,7 +128,7 @@ func (h *history) update(st *shared.Store, do func(at core.Instant, s *core.Snap
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err == nil {
-		err = st.Apart()
+		err = st.IsolationCause()
 	}
 	if err != nil && h.alone == nil {
 		h.alone = err

@@ -10,22 +10,22 @@ import (
 
 type detached struct {
 	*core.Isolation
-	why     error         // the latest cause
-	retryAt time.Duration // when to try the shared state again, since boot
-	parts   int           // the number of parts that the limits are divided into
-	began   time.Time
-	warned  bool       // the user was warned
-	store   core.Store // where the snapshot is, shared by the processes of this machine; nil: in memory
+	cause     error         // the latest cause
+	retryAt   time.Duration // time since boot at which to try the shared state again
+	parts     int           // the limits are divided into this many parts
+	startedAt time.Time
+	warned    bool
+	fallback  core.Store // where the processes of this machine share the snapshot; nil: in memory
 }
 
-// goAlone leaves the shared state because of why and continues from last, its newest known snapshot; nil if there is
-// none. While alone it only records the new cause.
-func (s *Store) goAlone(why error, last *core.Snapshot) {
+// goAlone leaves the shared state because of cause and continues from last, its newest known snapshot; nil if there is
+// none. If already alone, it only records the new cause.
+func (s *Store) goAlone(cause error, last *core.Snapshot) {
 	now := s.opts.Now()
-	w := &StoreWarning{Event: s.eventOf(why), Path: s.opts.Place, Err: why}
-	same := s.alone != nil && s.eventOf(s.alone.why) == w.Event
+	w := &StoreWarning{Event: s.eventOf(cause), Path: s.opts.Place, Err: cause}
+	same := s.alone != nil && s.eventOf(s.alone.cause) == w.Event
 	if same && !s.alone.retryDue(now) {
-		s.alone.why = why
+		s.alone.cause = cause
 		return
 	}
 	switch w.Event {
@@ -47,7 +47,7 @@ func (s *Store) goAlone(why error, last *core.Snapshot) {
 		s.detach(last, now)
 	}
 	a := s.alone
-	a.why, a.parts, a.retryAt = why, w.Parts, now.Boot+RetryEvery
+	a.cause, a.parts, a.retryAt = cause, w.Parts, now.Boot+RetryEvery
 	if !same || !a.warned {
 		a.warned = s.warnings.warn(w)
 	}
@@ -55,7 +55,7 @@ func (s *Store) goAlone(why error, last *core.Snapshot) {
 
 func (s *Store) detach(last *core.Snapshot, now core.Instant) {
 	s.episodes++
-	a := &detached{Isolation: core.NewIsolation(last, now, s.owner, s.episodes), parts: 1, began: time.Now()}
+	a := &detached{Isolation: core.NewIsolation(last, now, s.owner, s.episodes), parts: 1, startedAt: time.Now()}
 	s.alone = a
 	if s.coordinator == nil {
 		return
@@ -67,9 +67,9 @@ func (s *Store) detach(last *core.Snapshot, now core.Instant) {
 	if s.opts.Fallback == nil {
 		return
 	}
-	a.store = s.opts.Fallback
+	a.fallback = s.opts.Fallback
 	elsewhere := func(process string) bool { return s.coordinator.Machines([]string{process}) > 1 }
-	_ = a.store.Update(context.Background(), func(at core.Instant, there *core.Snapshot) error {
+	_ = a.fallback.Update(context.Background(), func(at core.Instant, there *core.Snapshot) error {
 		a.MoveTo(there, at, last, time.Since(s.seenAt), s.outageDuration(), elsewhere)
 		return nil
 	})
@@ -84,10 +84,10 @@ func (s *Store) living() int {
 
 // shouldRetryShared reports whether to try the shared state again. A busy lock costs nothing to try.
 func (s *Store) shouldRetryShared() bool {
-	if s.coordinator != nil && !errors.Is(s.alone.why, ErrNewer) {
-		return s.coordinator.Back()
+	if s.coordinator != nil && !errors.Is(s.alone.cause, ErrNewer) {
+		return s.coordinator.MayReconnect()
 	}
-	return errors.Is(s.alone.why, ErrBusy) || s.alone.retryDue(s.opts.Now())
+	return errors.Is(s.alone.cause, ErrBusy) || s.alone.retryDue(s.opts.Now())
 }
 
 func (a *detached) retryDue(now core.Instant) bool {
@@ -99,8 +99,8 @@ func (s *Store) lastSnapshot() *core.Snapshot {
 	if s.alone != nil {
 		return nil
 	}
-	if s.before != nil { // newer than the shared state
-		last := s.before.Clone()
+	if s.beforeLoss != nil { // newer than the shared state
+		last := s.beforeLoss.Clone()
 		return &last
 	}
 	var last core.Snapshot
@@ -115,19 +115,19 @@ func (s *Store) lastSnapshot() *core.Snapshot {
 	return nil
 }
 
-// outageDuration returns how long the coordinator has not answered. What it granted to others in that time is unknown.
+// outageDuration returns how long the coordinator has not answered. Its grants to others in that time are unknown.
 func (s *Store) outageDuration() time.Duration {
-	if lost := s.coordinator.Lost(); !lost.IsZero() {
+	if lost := s.coordinator.LostAt(); !lost.IsZero() {
 		return time.Since(lost)
 	}
 	return 0
 }
 
 func (a *detached) refreshFallback(ctx context.Context) {
-	if a.store == nil {
+	if a.fallback == nil {
 		return
 	}
-	if at, there, err := core.ReadSnapshot(ctx, a.store); err == nil {
+	if at, there, err := core.ReadSnapshot(ctx, a.fallback); err == nil {
 		a.Refresh(at, there)
 	}
 }
@@ -148,11 +148,12 @@ func (s *Store) machineCount(last *core.Snapshot) int {
 
 var errPanicked = errors.New("function has panicked")
 
-// runOnFallback runs a batch on the machine's own state, and records the changes to merge into the shared state later.
+// runOnFallback runs a batch on the machine's own state and records the changes, to merge them into the shared state
+// later.
 func (a *detached) runOnFallback(ctx context.Context, batch []*request) {
 	for _, r := range batch {
 		var did core.Changes
-		err := a.store.Update(ctx, func(at core.Instant, there *core.Snapshot) error {
+		err := a.fallback.Update(ctx, func(at core.Instant, there *core.Snapshot) error {
 			at.Parts = max(at.Parts, 1) * a.parts
 			r.err, r.panicked = nil, nil
 			if did = core.TrackChanges(there, func() { r.call(at, there) }); r.panicked != nil {
@@ -169,7 +170,7 @@ func (a *detached) runOnFallback(ctx context.Context, batch []*request) {
 	}
 }
 
-// nextTicket returns the ticket that is next; 0 without a coordinator.
+// nextTicket returns the number of the ticket to be served next; 0 without a coordinator.
 func (s *Store) nextTicket(at core.Instant) uint64 {
 	if s.coordinator == nil {
 		return 0
@@ -178,7 +179,7 @@ func (s *Store) nextTicket(at core.Instant) uint64 {
 	return ticket
 }
 
-// announceNext tells the coordinator which process is next after this update, unless it was next before already.
+// announceNext tells the coordinator which process is next after this update, unless its ticket was next before.
 func (s *Store) announceNext(at core.Instant, before uint64) {
 	if s.coordinator == nil {
 		return

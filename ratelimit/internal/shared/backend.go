@@ -36,14 +36,14 @@ type Waker interface {
 
 // Pacer is an optional interface of a [Store] or [Backend] whose updates are expensive.
 type Pacer interface {
-	// Nap returns the shortest time between two tries of a waiting request that isn't woken.
-	Nap() time.Duration
+	// MinAskInterval returns the shortest time between two tries of a waiting request that isn't woken.
+	MinAskInterval() time.Duration
 }
 
-// Leaver is an optional interface of a [Backend].
+// Leaver is an optional interface of a [Backend] that can be read while Exchange fails.
 type Leaver interface {
 	// Leave is called when this process goes on alone. Other processes still count it as living. It returns the newest
-	// bytes available although Exchange fails, nil if there are none. It must not wait.
+	// available bytes, nil if there are none. It must not wait.
 	Leave() []byte
 }
 
@@ -51,23 +51,23 @@ type Leaver interface {
 type Coordinator interface {
 	// Machines returns the number of machines that these processes and this one run on.
 	Machines(owners []string) int
-	// Back reports whether to try Exchange again after a failure. It must not wait.
-	Back() bool
-	// Lost returns when the server stopped answering, after Exchange has failed. This process may not know what the
-	// server granted to others since then. Zero means just now.
-	Lost() time.Time
-	// Missed returns when the server first failed to answer since the last write, although no Exchange has failed; zero
-	// if it always answered. Other machines may have worked alone meanwhile.
-	Missed() time.Time
-	// WakeNext is called each time before change returns bytes to write. After the write, wake the owner's sleeping
-	// request in this time; owner "" means nobody.
+	// MayReconnect reports whether to try Exchange again after a failure. It must not wait.
+	MayReconnect() bool
+	// LostAt returns when the server stopped answering, after Exchange has failed; zero means just now. What the server
+	// granted to others since then is unknown.
+	LostAt() time.Time
+	// FirstMissed returns when the server first failed to answer since the last write, although no Exchange has failed;
+	// zero if it always answered. Other machines may have worked alone meanwhile.
+	FirstMissed() time.Time
+	// WakeNext is called each time before change returns bytes to write. After the write, the server must wake owner's
+	// waiting request after the delay in; owner "" means nobody.
 	WakeNext(owner string, in time.Duration)
 }
 
 // Quarantine is an optional interface of a [Backend] that keeps a copy of damaged bytes.
 type Quarantine interface {
-	// Aside returns where the latest copy is, and why the bytes were damaged.
-	Aside() (place string, cause error)
+	// DamagedCopy returns where the latest copy is, and why the bytes were damaged.
+	DamagedCopy() (place string, cause error)
 }
 
 var (

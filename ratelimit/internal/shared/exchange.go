@@ -13,9 +13,8 @@ import (
 const maxAttempts = 4
 
 var (
-	// errNeedLiveness means that the update needs to know which other processes are alive, which takes I/O.
-	errNeedLiveness = errors.New("who else lives is not known")
-	// errSeveralMachines means that machines without a common clock use one state.
+	// errNeedLiveness asks for the I/O that finds out which other processes are alive.
+	errNeedLiveness    = errors.New("who else lives is not known")
 	errSeveralMachines = errors.New("another machine uses the limiter's state as well")
 )
 
@@ -27,12 +26,12 @@ type peers struct {
 
 type result struct {
 	wrote         bool // there are bytes to write
-	markedForeign bool // they only mark the state as used by several machines
-	lost          bool // the state they continue may lack something
-	restored      bool // lost state was restored
+	markedForeign bool // those bytes only mark the state as used by several machines
+	mayLackWrites bool // the state that was read may lack newer writes
+	restored      bool // the missing writes were restored from this process's memory
 }
 
-// runShared runs a batch on the shared state. It returns an error if that can't be used.
+// runShared runs a batch on the shared state. It returns an error if the shared state can't be used.
 func (s *Store) runShared(ctx context.Context, batch []*request) (trouble error) {
 	if s.alone != nil {
 		s.alone.refreshFallback(ctx)
@@ -71,7 +70,7 @@ func (s *Store) runShared(ctx context.Context, batch []*request) (trouble error)
 		if done.wrote {
 			s.afterWrite(done, now)
 			if now.Sub(began) >= s.opts.Patience && s.coordinator == nil { // a coordinator revokes the turn instead
-				s.stalled = s.snap.Now()
+				s.stalledSince = s.snap.Now()
 			}
 		}
 		return nil
@@ -80,29 +79,29 @@ func (s *Store) runShared(ctx context.Context, batch []*request) (trouble error)
 }
 
 func (s *Store) afterWrite(done result, now time.Time) {
-	if q, ok := s.backend.(Quarantine); ok && done.lost {
+	if q, ok := s.backend.(Quarantine); ok && done.mayLackWrites {
 		s.warnCorrupt(q)
 	}
 	if s.coordinator != nil {
 		if s.alone != nil && s.alone.warned {
-			s.warnings.warn(&StoreWarning{Event: "coordinator_back", Path: s.opts.Place, Alone: time.Since(s.alone.began)})
+			s.warnings.warn(&StoreWarning{Event: "coordinator_back", Path: s.opts.Place, Alone: time.Since(s.alone.startedAt)})
 		}
 		if done.restored {
 			s.warnings.warn(&StoreWarning{Event: "coordinator_state_lost", Path: s.opts.Place})
 		}
 	}
 	s.knownBytes, s.spareBytes, s.seenAt = s.spareBytes, s.knownBytes, now
-	s.wrote, s.hasSeen, s.decoded = true, true, true
-	s.alone, s.stalled, s.before = nil, 0, nil
+	s.hasWritten, s.hasSeen, s.decoded = true, true, true
+	s.alone, s.stalledSince, s.beforeLoss = nil, 0, nil
 }
 
-// exchange runs a batch on the bytes of the shared state, and returns what to write; see [Backend].
-func (s *Store) exchange(at core.Instant, old []byte, batch []*request, lives peers) ([]byte, result, error) {
+// exchange runs a batch on the bytes of the shared state and returns the bytes to write; see [Backend].
+func (s *Store) exchange(at core.Instant, old []byte, batch []*request, others peers) ([]byte, result, error) {
 	for _, r := range batch {
 		r.err, r.panicked = nil, nil
 	}
 	for {
-		done, err := s.load(at, old, lives)
+		done, err := s.load(at, old, others)
 		if err != nil {
 			return nil, done, err
 		}
@@ -114,14 +113,14 @@ func (s *Store) exchange(at core.Instant, old []byte, batch []*request, lives pe
 				continue
 			case !changed:
 				return nil, done, nil
-			case old == nil && !at.Lost && !s.hasSeen && !lives.known:
+			case old == nil && !at.Lost && !s.hasSeen && !others.known:
 				return nil, done, errNeedLiveness
 			}
 			s.snap.AdvanceClock(at)
 			s.announceNext(at, next)
 		}
 		s.spareBytes, _ = s.snap.AppendBinary(s.spareBytes[:0])
-		s.decoded, done.wrote, done.lost = false, true, at.Lost
+		s.decoded, done.wrote, done.mayLackWrites = false, true, at.Lost
 		return s.spareBytes, done, nil
 	}
 }
@@ -129,17 +128,17 @@ func (s *Store) exchange(at core.Instant, old []byte, batch []*request, lives pe
 // applyBatch calls the functions of a batch and reports whether the snapshot changed. ok is false if a function failed
 // and may have changed something: the caller then repeats the batch without it.
 func (s *Store) applyBatch(at core.Instant, batch []*request) (changed, ok bool) {
-	asked := s.decoded && s.alone == nil && s.stalled == 0 // snap is unchanged
+	asked := s.decoded && s.alone == nil && s.stalledSince == 0
 	s.decoded = false
 	switch {
 	case s.alone != nil:
 		s.alone.Rejoin(&s.snap, at, s.owner, s.alone.parts)
 	case s.coordinator != nil:
-		if missed := s.coordinator.Missed(); !missed.IsZero() {
+		if missed := s.coordinator.FirstMissed(); !missed.IsZero() {
 			asked = !core.PauseAfterOutage(&s.snap, at, time.Since(missed)) && asked
 		}
-	case s.stalled != 0:
-		core.ReserveForOthers(&s.snap, at, s.stalled, s.owner)
+	case s.stalledSince != 0:
+		core.ReserveForOthers(&s.snap, at, s.stalledSince, s.owner)
 	}
 	for _, r := range batch {
 		if r.failed() {
@@ -156,15 +155,15 @@ func (s *Store) applyBatch(at core.Instant, batch []*request) (changed, ok bool)
 	return changed, true
 }
 
-func (s *Store) load(at core.Instant, old []byte, lives peers) (done result, err error) {
+func (s *Store) load(at core.Instant, old []byte, others peers) (done result, err error) {
 	if old == nil {
-		done.restored = s.replaceMissing(at, lives)
+		done.restored = s.replaceMissing(at, others)
 		return done, nil
 	}
-	if at.Lost && s.before == nil && s.hasSeen {
-		s.before = new(core.Snapshot)
-		if s.before.Decode(s.knownBytes) != nil {
-			s.before = nil
+	if at.Lost && s.beforeLoss == nil && s.hasSeen {
+		s.beforeLoss = new(core.Snapshot)
+		if s.beforeLoss.Decode(s.knownBytes) != nil {
+			s.beforeLoss = nil
 		}
 	}
 	if !s.decoded || !bytes.Equal(old, s.knownBytes) {
@@ -172,12 +171,12 @@ func (s *Store) load(at core.Instant, old []byte, lives peers) (done result, err
 			return done, err
 		}
 	}
-	if done.markedForeign, err = s.refuseForeign(at, lives); err != nil || done.markedForeign {
+	if done.markedForeign, err = s.refuseForeign(at, others); err != nil || done.markedForeign {
 		return done, err
 	}
 	if at.Lost {
-		if s.before != nil {
-			core.RestoreLost(&s.snap, s.before, at, s.owner)
+		if s.beforeLoss != nil {
+			core.RestoreLost(&s.snap, s.beforeLoss, at, s.owner)
 			done.restored = true
 		}
 		core.MarkUncertain(&s.snap, at)
@@ -205,7 +204,7 @@ func (s *Store) decode(old []byte) error {
 
 // replaceMissing creates the snapshot that replaces a missing or damaged state. A process that saw the state before it
 // was removed restores what it saw, cautiously.
-func (s *Store) replaceMissing(at core.Instant, lives peers) (recalled bool) {
+func (s *Store) replaceMissing(at core.Instant, others peers) (restored bool) {
 	s.decoded = false
 	if at.Lost {
 		s.snap = core.NewCautiousSnapshot(at)
@@ -217,27 +216,27 @@ func (s *Store) replaceMissing(at core.Instant, lives peers) (recalled bool) {
 		return true
 	}
 	s.snap = core.NewSnapshot(at)
-	if lives.othersAlive {
-		core.MarkUncertain(&s.snap, at) // they may have sent requests before the state was removed
+	if others.othersAlive {
+		core.MarkUncertain(&s.snap, at) // other processes may have sent requests before the state was removed
 	}
 	return false
 }
 
-// refuseForeign reports whether another machine uses the state, and marks that in it. A state belongs to one machine:
-// others count time since their own boot, so each change of hands would look like a reboot, which voids the slots and
-// evidence of the machine before. Once a machine has seen both, both refuse the state for a while.
-func (s *Store) refuseForeign(at core.Instant, lives peers) (bool, error) {
+// refuseForeign reports whether another machine uses the state, and if so marks the state. A state belongs to one
+// machine: machines count time since their own boot, so each change of the writer would look like a reboot and void the
+// slots and evidence of the other machine. Once a machine has seen both, both refuse the state for a while.
+func (s *Store) refuseForeign(at core.Instant, others peers) (bool, error) {
 	if core.IsRefused(&s.snap, at) {
 		return false, errSeveralMachines
 	}
 	if !core.IsForeign(&s.snap, at) {
 		return false, nil
 	}
-	if !s.wrote { // otherwise the boot id changed while this process ran, which is no reboot
-		if !lives.known {
+	if !s.hasWritten { // otherwise the boot id changed while this process ran, which is no reboot
+		if !others.known {
 			return false, errNeedLiveness
 		}
-		if !lives.usersAlive && core.IsWrittenBy(&s.snap, at.Machine) {
+		if !others.usersAlive && core.IsWrittenBy(&s.snap, at.Machine) {
 			return false, nil
 		}
 	}

@@ -1,5 +1,5 @@
-// Package shared is a store for several processes over any [Backend]. It handles lock timeouts, working alone, coming
-// back, damage, versions and warnings for all of them.
+// Package shared is a store for several processes over any [Backend]. It handles lock timeouts, working alone, the
+// return to the shared state, damage, versions and warnings for all backends.
 package shared
 
 import (
@@ -20,9 +20,9 @@ type Options struct {
 	// Fallback is the store to use while a [Coordinator] can't be used, shared by all processes of this machine; nil: in
 	// memory. Close closes it if it is an [io.Closer].
 	Fallback  core.Store
-	Processes int                 // to divide by if the backend can't be used and can't count them; 0: 2
+	Processes int                 // number of processes to assume if the backend can't be used and can't count them; 0: 2
 	Patience  time.Duration       // how long a process waits for an update before it goes on alone; 0: 250 ms
-	Now       func() core.Instant // the current time while the process is alone; nil: [SystemInstant]
+	Now       func() core.Instant // the current time while the process is alone; nil: [core.SystemInstant]
 	// OnWarning gets each [*StoreWarning], with no lock held, so it may use the store. Nil drops them.
 	OnWarning func(error)
 }
@@ -31,23 +31,23 @@ const (
 	defaultProcesses = 2
 	// DefaultPatience is how long a process waits for an update before it goes on alone.
 	DefaultPatience = 250 * time.Millisecond
-	// RetryEvery is how often a store that is alone tries the shared state.
+	// RetryEvery is how often a store that is alone tries the shared state again.
 	RetryEvery = time.Second
-	// batchThreshold is the duration of an Exchange from which on the next one serves all callers that wait. Below it
-	// each caller does its own, because waking the others takes tens of milliseconds on a busy machine, after which
-	// their requests would arrive in the next window.
+	// batchThreshold is the duration of an Exchange above which the next one serves all waiting callers. Below it each
+	// caller does its own, because waking the others takes tens of milliseconds on a busy machine, so their requests would
+	// arrive in the next window.
 	batchThreshold = 5 * time.Millisecond
 )
 
-// Store is a [Store] for several processes over a [Backend]. It is a [core.Liveness] and a [core.Sharing] as well, and
-// safe for concurrent use.
+// Store is a [core.Store] for several processes over a [Backend]. It is a [core.Liveness] and a [core.Sharing] as well,
+// and safe for concurrent use.
 //
 // It never fails because of the backend: trouble is a warning, and the process goes on alone, with its share of the
-// limits ([Instant.Parts]), until the backend works again. Then it merges what it did alone. If Exchange is slow,
+// limits ([core.Instant.Parts]), until the backend works again. Then it merges what it did alone. If Exchange is slow,
 // waiting callers share one.
 type Store struct {
 	backend     Backend
-	live        core.Liveness // nil: the backend can't tell who is alive
+	liveness    core.Liveness // nil: the backend can't tell who is alive
 	coordinator Coordinator   // nil: the backend is local
 	owner       string
 	opts        Options
@@ -56,7 +56,7 @@ type Store struct {
 	mu      sync.Mutex
 	waiting []*request // for the next Exchange, in order of arrival; guarded by mu
 
-	// The caller that has the turn may use these.
+	// The fields below belong to the caller that has the turn.
 
 	closed       bool
 	lastDuration time.Duration // of the last Exchange
@@ -64,16 +64,16 @@ type Store struct {
 	warnings     warningLog
 
 	snap       core.Snapshot
-	decoded    bool      // snap is what known says
+	decoded    bool      // snap is the decoded knownBytes
 	knownBytes []byte    // the newest bytes of the shared state
-	spareBytes []byte    // the buffer for the next bytes
+	spareBytes []byte    // reused for the next encoded snapshot
 	hasSeen    bool      // this process has seen a shared state
-	seenAt     time.Time // when it first saw knownBytes
-	wrote      bool      // this process has written the shared state
+	seenAt     time.Time // when this process first saw knownBytes
+	hasWritten bool
 
-	before   *core.Snapshot // the snapshot before a loss; nil: no loss, or it is restored
-	stalled  core.Stamp     // when an update began that outlasted Patience; 0: none
-	episodes uint64         // how often this process went alone, from a random start
+	beforeLoss   *core.Snapshot // the last snapshot before a loss; nil: no loss, or it is restored
+	stalledSince core.Stamp     // start of the last update if it took longer than Patience; 0: none
+	episodes     uint64         // how often this process went alone, from a random start
 }
 
 type request struct {
@@ -97,7 +97,7 @@ func New(b Backend, opts Options) *Store {
 	s := &Store{backend: b, opts: opts, turn: make(chan struct{}, 1), episodes: rand.Uint64() >> 34}
 	s.coordinator, _ = b.(Coordinator)
 	if live, ok := b.(core.Liveness); ok {
-		s.live, s.owner = live, live.Owner()
+		s.liveness, s.owner = live, live.Owner()
 	} else {
 		s.owner = core.NewOwner()
 	}
@@ -109,18 +109,18 @@ func (s *Store) Owner() string { return s.owner }
 
 // Dead implements [core.Liveness].
 func (s *Store) Dead(ids []string) []string {
-	if s.live == nil {
+	if s.liveness == nil {
 		return nil
 	}
-	return s.live.Dead(ids)
+	return s.liveness.Dead(ids)
 }
 
 // Living returns the number of living processes, 0 if the backend can't tell. It implements [core.Liveness].
 func (s *Store) Living() int {
-	if s.live == nil {
+	if s.liveness == nil {
 		return 0
 	}
-	return s.live.Living()
+	return s.liveness.Living()
 }
 
 // Wake implements [Waker].
@@ -131,10 +131,10 @@ func (s *Store) Wake() <-chan struct{} {
 	return nil
 }
 
-// Nap implements [Pacer].
-func (s *Store) Nap() time.Duration {
+// MinAskInterval implements [Pacer].
+func (s *Store) MinAskInterval() time.Duration {
 	if p, ok := s.backend.(Pacer); ok {
-		return p.Nap()
+		return p.MinAskInterval()
 	}
 	return 0
 }
@@ -142,14 +142,14 @@ func (s *Store) Nap() time.Duration {
 // Coordinated reports whether several machines share the state.
 func (s *Store) Coordinated() bool { return s.coordinator != nil }
 
-// Apart implements [core.Sharing].
-func (s *Store) Apart() error {
+// IsolationCause implements [core.Sharing].
+func (s *Store) IsolationCause() error {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
 	if s.alone == nil {
 		return nil
 	}
-	return s.alone.why
+	return s.alone.cause
 }
 
 // Close closes the backend and the fallback. It waits for the current update.
@@ -169,7 +169,7 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// Update implements [Store]. Its errors are those of fn and of ctx, and [ErrStoreClosed].
+// Update implements [core.Store]. Its errors are those of fn and of ctx, and [core.ErrStoreClosed].
 func (s *Store) Update(ctx context.Context, fn func(now core.Instant, s *core.Snapshot) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -261,7 +261,7 @@ func (s *Store) run(ctx context.Context, batch []*request) {
 		return
 	}
 	if len(batch) > 1 {
-		ctx = context.WithoutCancel(ctx) // the others have not given up
+		ctx = context.WithoutCancel(ctx) // the other callers have not given up
 	}
 	if s.alone == nil || s.shouldRetryShared() {
 		trouble := s.runShared(ctx, batch)
@@ -270,7 +270,7 @@ func (s *Store) run(ctx context.Context, batch []*request) {
 		}
 		s.goAlone(trouble, s.lastSnapshot())
 	}
-	if s.alone.store != nil {
+	if s.alone.fallback != nil {
 		s.alone.runOnFallback(ctx, batch)
 		return
 	}

@@ -11,10 +11,9 @@ import (
 type StoreWarning struct {
 	// Event is the kind: "lock_degraded" (another process holds the lock and does not run), "lock_slow" (updates take
 	// long), "state_corrupt" (the state was damaged and has been replaced), "state_newer" (a newer version owns the
-	// state), "state_shared" (another machine uses it as well) or "state_unavailable" (it can't be used). With a
-	// [Coordinator] they are "coordinator_lost" (it can't be used), "coordinator_back" (it can again),
-	// "coordinator_state_lost" (what was kept there was gone, or older than what was known, and has been brought back)
-	// and "coordinator_slow".
+	// state), "state_shared" (another machine uses the state as well) or "state_unavailable" (the state can't be used).
+	// With a [Coordinator]: "coordinator_lost" (it can't be used), "coordinator_back" (it can be used again),
+	// "coordinator_state_lost" (its state was missing or outdated and has been restored) and "coordinator_slow".
 	Event string
 	Path  string        // the folder, file or address concerned; for state_corrupt where the damaged file is now
 	Parts int           // the number of parts that the limits are divided into from now on; 0: one
@@ -23,7 +22,6 @@ type StoreWarning struct {
 	Err   error         // the cause
 }
 
-// Error implements error.
 func (w *StoreWarning) Error() string {
 	format, args := w.Message()
 	return fmt.Sprintf(format, args...)
@@ -61,7 +59,6 @@ func (w *StoreWarning) Message() (format string, args []any) {
 		[]any{w.Path, w.Parts, w.Err}
 }
 
-// Unwrap returns the cause.
 func (w *StoreWarning) Unwrap() error { return w.Err }
 
 func (s *Store) eventOf(trouble error) string {
@@ -86,32 +83,32 @@ const (
 )
 
 type warningLog struct {
-	list        []error
-	warned      map[string]time.Time
+	pending     []error
+	lastWarned  map[string]time.Time
 	lastCorrupt string // the last damaged state in a warning
 
-	updates int // since the time below
-	since   time.Time
-	slow    []time.Duration // the durations of slow ones
-	isSlow  bool            // and there was a warning
+	updates       int
+	countingSince time.Time       // of updates and slowUpdates
+	slowUpdates   []time.Duration // their durations
+	warnedSlow    bool
 }
 
 // warn queues a warning, unless there was one of its kind within warnAgainAfter. It reports whether it did.
 func (n *warningLog) warn(w *StoreWarning) bool {
-	if last, ok := n.warned[w.Event]; ok && time.Since(last) < warnAgainAfter {
+	if last, ok := n.lastWarned[w.Event]; ok && time.Since(last) < warnAgainAfter {
 		return false
 	}
-	if n.warned == nil {
-		n.warned = map[string]time.Time{}
+	if n.lastWarned == nil {
+		n.lastWarned = map[string]time.Time{}
 	}
-	n.warned[w.Event] = time.Now()
-	n.list = append(n.list, w)
+	n.lastWarned[w.Event] = time.Now()
+	n.pending = append(n.pending, w)
 	return true
 }
 
 func (n *warningLog) take() []error {
-	list := n.list
-	n.list = nil
+	list := n.pending
+	n.pending = nil
 	return list
 }
 
@@ -125,7 +122,7 @@ func (s *Store) sendWarnings(warnings []error) {
 }
 
 func (s *Store) warnCorrupt(q Quarantine) {
-	if place, cause := q.Aside(); place != s.warnings.lastCorrupt {
+	if place, cause := q.DamagedCopy(); place != s.warnings.lastCorrupt {
 		s.warnings.lastCorrupt = place
 		s.warnings.warn(&StoreWarning{Event: "state_corrupt", Path: place, Err: cause})
 	}
@@ -139,20 +136,20 @@ func (s *Store) recordDuration(start, end time.Time) {
 		limit, event = slowCoordinator, "coordinator_slow"
 	}
 	if n.updates == 0 {
-		n.since = start
+		n.countingSince = start
 	}
 	n.updates++
 	if took := end.Sub(start); took >= limit {
-		n.slow = append(n.slow, took)
+		n.slowUpdates = append(n.slowUpdates, took)
 	}
-	if end.Sub(n.since) < slowPeriod {
+	if end.Sub(n.countingSince) < slowPeriod {
 		return
 	}
-	fast := n.updates/100 >= len(n.slow) // at most one in a hundred was slow
-	if !fast && len(n.slow) > 1 && !n.isSlow {
-		slices.Sort(n.slow)
-		n.warn(&StoreWarning{Event: event, Path: s.opts.Place, P99: n.slow[len(n.slow)-1-n.updates/100]})
+	fast := n.updates/100 >= len(n.slowUpdates) // at most one in a hundred was slow
+	if !fast && len(n.slowUpdates) > 1 && !n.warnedSlow {
+		slices.Sort(n.slowUpdates)
+		n.warn(&StoreWarning{Event: event, Path: s.opts.Place, P99: n.slowUpdates[len(n.slowUpdates)-1-n.updates/100]})
 	}
-	n.isSlow = !fast
-	n.updates, n.slow = 0, n.slow[:0]
+	n.warnedSlow = !fast
+	n.updates, n.slowUpdates = 0, n.slowUpdates[:0]
 }

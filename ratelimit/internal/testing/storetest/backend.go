@@ -12,39 +12,39 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/shared"
 )
 
-// Place is the memory that the backends of several processes share. It may misbehave: the functions are asked at every
-// Exchange of every process, nil ones never do.
+// Place is the memory that the backends of several processes share. Its function fields are called at every Exchange of
+// every process and make it misbehave; nil ones do nothing.
 type Place struct {
-	turn  chan struct{} // a token while nobody is inside
+	turn  chan struct{} // holds a token while no Exchange runs
 	start time.Time
 
 	mu     sync.Mutex
 	bytes  []byte
 	living map[string]bool
 
-	Patience time.Duration        // how long an Exchange waits for the one before; 0 means 250 ms
-	Delay    func() time.Duration // how long an Exchange takes
-	Fail     func() error         // an Exchange fails before it has done anything
-	Lose     func() error         // an Exchange fails after it has written
-	Repeat   func() int           // so often change is called before, on a state that then was replaced
-	Lie      func(ratelimit.Instant) ratelimit.Instant
-	Nap      time.Duration            // what [shared.Pacer] says
-	wakes    map[string]chan struct{} // by owner; guarded by mu
+	Patience       time.Duration        // how long an Exchange waits for the previous one; 0 means 250 ms
+	Delay          func() time.Duration // how long an Exchange takes
+	FailBefore     func() error         // an Exchange fails with this error before it has done anything
+	FailAfter      func() error         // an Exchange fails with this error after it has written
+	ExtraCalls     func() int           // change is called this many extra times first, as after a lost race
+	DistortTime    func(ratelimit.Instant) ratelimit.Instant
+	MinAskInterval time.Duration            // of [shared.Pacer]
+	wakes          map[string]chan struct{} // by owner; guarded by mu
 
-	// Coordinator makes the place a [shared.Coordinator] whose every process is a machine. It decides on what it saw
-	// last before it asks, so an Exchange that fails has called change.
+	// Coordinator makes the place a [shared.Coordinator] with each process on a machine of its own. Before an Exchange
+	// that may fail, it calls change with the bytes that the process saw last.
 	Coordinator bool
-	// how often a process asks one that says nothing whether it is there; 0: each time, when it is lost
-	Looks    time.Duration
-	TimeOut  time.Duration   // how long it waits for one that fails
-	Fallback ratelimit.Store // of the next process that is opened
-	// Machine is the time of the next process's own machine; nil: it is the place's.
-	Machine func() ratelimit.Instant
+	// ProbeInterval is how often a process pings a silent server; 0: only when MayReconnect is called.
+	ProbeInterval time.Duration
+	FailureDelay  time.Duration   // how long an Exchange that fails takes
+	Fallback      ratelimit.Store // of the next process
+	// MachineClock is the clock of the next process's machine; nil: Now.
+	MachineClock func() ratelimit.Instant
 
-	Exchanges, Writes atomic.Int64 // how many there were
+	Exchanges, Writes atomic.Int64
 }
 
-var processes atomic.Int64 // an id is never used again
+var processes atomic.Int64 // numbers the processes, so that no id is used again
 
 // NewPlace returns an empty place.
 func NewPlace() *Place {
@@ -56,26 +56,26 @@ func NewPlace() *Place {
 	return p
 }
 
-// Bytes returns what lies there.
+// Bytes returns the stored bytes.
 func (p *Place) Bytes() []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.bytes
 }
 
-// Put replaces what lies there; nil removes it.
+// Put replaces the stored bytes; nil removes them.
 func (p *Place) Put(b []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.bytes = b
 }
 
-// Now is the place's time.
+// Now returns the time of the place.
 func (p *Place) Now() ratelimit.Instant {
 	now := time.Now()
 	at := ratelimit.Instant{Wall: now, Boot: time.Hour + now.Sub(p.start), BootID: "place"}
-	if p.Lie != nil {
-		at = p.Lie(at)
+	if p.DistortTime != nil {
+		at = p.DistortTime(at)
 	}
 	return at
 }
@@ -87,8 +87,8 @@ func (p *Place) Open(onWarning func(error)) *shared.Store {
 	p.wakes[b.owner] = b.wake
 	p.mu.Unlock()
 	opts := shared.Options{Place: "memory", Now: p.Now, Fallback: p.Fallback, OnWarning: onWarning}
-	if p.Machine != nil {
-		opts.Now = p.Machine
+	if p.MachineClock != nil {
+		opts.Now = p.MachineClock
 	}
 	if p.Coordinator {
 		return shared.New(&coordinator{backend: b}, opts)
@@ -96,31 +96,30 @@ func (p *Place) Open(onWarning func(error)) *shared.Store {
 	return shared.New(b, opts)
 }
 
-// coordinator is the Backend of one process where the place is a server that several machines share.
+// coordinator is the Backend of one process if the place is a server that several machines share.
 type coordinator struct {
 	*backend
 	presence
-	rouse string
-	in    time.Duration
-	seen  []byte
-	lost  time.Time // when it was asked and failed
+	wakeOwner string
+	wakeIn    time.Duration
+	lastSeen  []byte
+	lostAt    time.Time // when the last failed Exchange began
 }
 
-// presence is what a process knows of the server between its Exchanges.
+// presence is what a process knows about the server between its Exchanges.
 type presence struct {
-	mu     sync.Mutex
-	asks   bool // it asks whenever the server says nothing for a while
-	away   bool
-	heard  time.Time
-	missed time.Time
+	mu            sync.Mutex
+	pingScheduled bool // a ping is scheduled
+	silent        bool
+	answeredAt    time.Time
+	firstMissed   time.Time
 }
 
-// Exchange implements [shared.Backend].
 func (c *coordinator) Exchange(ctx context.Context, change func(ratelimit.Instant, []byte) ([]byte, error)) error {
-	c.rouse = ""
-	asked, missed := time.Now(), c.Missed()
-	if c.Fail != nil && c.seen != nil {
-		if _, err := c.try(change, c.seen); err != nil {
+	c.wakeOwner = ""
+	asked, missed := time.Now(), c.FirstMissed()
+	if c.FailBefore != nil && c.lastSeen != nil {
+		if _, err := c.try(change, c.lastSeen); err != nil {
 			return err
 		}
 	}
@@ -131,63 +130,61 @@ func (c *coordinator) Exchange(ctx context.Context, change func(ratelimit.Instan
 		return next, err
 	})
 	if err != nil {
-		time.Sleep(c.TimeOut)
-		c.lost = asked
-		c.note(asked, false)
+		time.Sleep(c.FailureDelay)
+		c.lostAt = asked
+		c.recordAnswer(asked, false)
 		return err
 	}
-	c.note(asked, true)
+	c.recordAnswer(asked, true)
 	if wrote {
-		c.found(missed)
+		c.clearMissed(missed)
 	}
 	c.Place.mu.Lock()
 	defer c.Place.mu.Unlock()
-	c.seen = c.bytes
-	roused := c.wakes[c.rouse]
-	time.AfterFunc(c.in, func() { wake(roused) })
+	c.lastSeen = c.bytes
+	roused := c.wakes[c.wakeOwner]
+	time.AfterFunc(c.wakeIn, func() { wake(roused) })
 	return nil
 }
 
-// note takes note of whether the server has answered what it was asked then, and goes on asking.
-func (c *coordinator) note(asked time.Time, answered bool) {
+// recordAnswer records whether the server answered the command sent at asked, and schedules the next ping.
+func (c *coordinator) recordAnswer(asked time.Time, answered bool) {
 	c.presence.mu.Lock()
 	defer c.presence.mu.Unlock()
-	switch c.away = !answered; {
+	switch c.silent = !answered; {
 	case answered:
-		c.heard = time.Now()
-	case c.missed.IsZero() && c.heard.Before(asked):
-		c.missed = asked
+		c.answeredAt = time.Now()
+	case c.firstMissed.IsZero() && c.answeredAt.Before(asked):
+		c.firstMissed = asked
 	}
-	if !c.asks && c.Looks > 0 {
-		c.asks = true
-		time.AfterFunc(c.Looks, c.ask)
+	if !c.pingScheduled && c.ProbeInterval > 0 {
+		c.pingScheduled = true
+		time.AfterFunc(c.ProbeInterval, c.ping)
 	}
 }
 
-// ask asks the server whether it is there.
-func (c *coordinator) ask() {
+func (c *coordinator) ping() {
 	asked := time.Now()
-	answered := c.Fail == nil || c.Fail() == nil
+	answered := c.FailBefore == nil || c.FailBefore() == nil
 	if !answered {
-		time.Sleep(c.TimeOut)
-		answered = c.TimeOut > 0 && c.Fail() == nil // it was only silent
+		time.Sleep(c.FailureDelay)
+		answered = c.FailureDelay > 0 && c.FailBefore() == nil // the server was only slow
 	}
 	c.presence.mu.Lock()
-	c.asks = false
+	c.pingScheduled = false
 	c.presence.mu.Unlock()
-	c.note(asked, answered)
+	c.recordAnswer(asked, answered)
 }
 
-// found forgets what was missed by then.
-func (c *coordinator) found(missed time.Time) {
+// clearMissed ends the silence that began at since.
+func (c *coordinator) clearMissed(since time.Time) {
 	c.presence.mu.Lock()
 	defer c.presence.mu.Unlock()
-	if c.missed.Equal(missed) {
-		c.missed = time.Time{}
+	if c.firstMissed.Equal(since) {
+		c.firstMissed = time.Time{}
 	}
 }
 
-// Machines implements [shared.Coordinator].
 func (c *coordinator) Machines(owners []string) int {
 	n := 1
 	for _, o := range owners {
@@ -198,25 +195,21 @@ func (c *coordinator) Machines(owners []string) int {
 	return n
 }
 
-// Back implements [shared.Coordinator].
-func (c *coordinator) Back() bool {
+func (c *coordinator) MayReconnect() bool {
 	c.presence.mu.Lock()
 	defer c.presence.mu.Unlock()
-	return !c.away || c.Looks == 0 && (c.Fail == nil || c.Fail() == nil)
+	return !c.silent || c.ProbeInterval == 0 && (c.FailBefore == nil || c.FailBefore() == nil)
 }
 
-// Lost implements [shared.Coordinator].
-func (c *coordinator) Lost() time.Time { return c.lost }
+func (c *coordinator) LostAt() time.Time { return c.lostAt }
 
-// Missed implements [shared.Coordinator].
-func (c *coordinator) Missed() time.Time {
+func (c *coordinator) FirstMissed() time.Time {
 	c.presence.mu.Lock()
 	defer c.presence.mu.Unlock()
-	return c.missed
+	return c.firstMissed
 }
 
-// Rouse implements [shared.Coordinator].
-func (c *coordinator) WakeNext(owner string, in time.Duration) { c.rouse, c.in = owner, in }
+func (c *coordinator) WakeNext(owner string, in time.Duration) { c.wakeOwner, c.wakeIn = owner, in }
 
 func wake(c chan struct{}) {
 	select {
@@ -225,10 +218,10 @@ func wake(c chan struct{}) {
 	}
 }
 
-// Kill lets a process die: its store stays as it is, and the others see it gone.
-func (p *Place) Kill(owner string) { p.live(owner, false) }
+// Kill makes a process look dead to the others. Its store stays open.
+func (p *Place) Kill(owner string) { p.setLiving(owner, false) }
 
-func (p *Place) live(owner string, lives bool) {
+func (p *Place) setLiving(owner string, lives bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.living[owner] = lives
@@ -241,7 +234,6 @@ type backend struct {
 	wake  chan struct{}
 }
 
-// Exchange implements [shared.Backend].
 func (b *backend) Exchange(ctx context.Context, change func(ratelimit.Instant, []byte) ([]byte, error)) error {
 	b.Exchanges.Add(1)
 	timer := time.NewTimer(b.Patience)
@@ -257,14 +249,14 @@ func (b *backend) Exchange(ctx context.Context, change func(ratelimit.Instant, [
 	if b.Delay != nil {
 		time.Sleep(b.Delay())
 	}
-	if b.Fail != nil {
-		if err := b.Fail(); err != nil {
+	if b.FailBefore != nil {
+		if err := b.FailBefore(); err != nil {
 			return err
 		}
 	}
 	old := b.Bytes()
-	if b.Repeat != nil {
-		for range b.Repeat() { // as if somebody else had written meanwhile
+	if b.ExtraCalls != nil {
+		for range b.ExtraCalls() { // as if another process had written meanwhile
 			if _, err := change(b.Now(), nil); err != nil {
 				break
 			}
@@ -274,11 +266,11 @@ func (b *backend) Exchange(ctx context.Context, change func(ratelimit.Instant, [
 	if err != nil || next == nil {
 		return err
 	}
-	b.live(b.owner, true)
+	b.setLiving(b.owner, true)
 	b.Put(append([]byte(nil), next...))
 	b.Writes.Add(1)
-	if b.Lose != nil {
-		return b.Lose()
+	if b.FailAfter != nil {
+		return b.FailAfter()
 	}
 	return nil
 }
@@ -293,7 +285,7 @@ func (b *backend) try(change func(ratelimit.Instant, []byte) ([]byte, error), ol
 	return next, err
 }
 
-// WakeAll wakes one request of each process that waits for its turn.
+// WakeAll wakes one waiting request of each process.
 func (p *Place) WakeAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -302,16 +294,12 @@ func (p *Place) WakeAll() {
 	}
 }
 
-// Wake implements [shared.Waker].
 func (b *backend) Wake() <-chan struct{} { return b.wake }
 
-// Nap implements [shared.Pacer].
-func (b *backend) Nap() time.Duration { return b.Place.Nap }
+func (b *backend) MinAskInterval() time.Duration { return b.Place.MinAskInterval }
 
-// Owner implements [core.Liveness].
 func (b *backend) Owner() string { return b.owner }
 
-// Dead implements [core.Liveness].
 func (b *backend) Dead(ids []string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -324,7 +312,6 @@ func (b *backend) Dead(ids []string) []string {
 	return dead
 }
 
-// Living implements [core.Liveness].
 func (b *backend) Living() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -337,13 +324,11 @@ func (b *backend) Living() int {
 	return n
 }
 
-// Leave implements [shared.Leaver].
 func (b *backend) Leave() []byte {
-	b.live(b.owner, true)
+	b.setLiving(b.owner, true)
 	return b.Bytes()
 }
 
-// Close implements io.Closer.
 func (b *backend) Close() error {
 	b.Kill(b.owner)
 	return nil

@@ -1,5 +1,5 @@
-// Package storetest is the one suite of tests that every [ratelimit.Store] has to pass, over whatever it keeps its
-// state in; and [Place], a backend that fails, delays, repeats and lies about time.
+// Package storetest has the tests that every [ratelimit.Store] must pass, wherever it keeps its state, and [Place], a
+// backend that fails, delays, repeats and returns wrong times.
 package storetest
 
 import (
@@ -17,24 +17,25 @@ import (
 	"github.com/anivault/anivault/ratelimit/machine"
 )
 
-// World is one shared state, empty at first. Open returns a store of one more process on it; the suite closes it.
+// World is one shared state, empty at first. Open returns the store of another process on it; the suite closes the
+// store.
 type World struct {
 	Open func(t *testing.T) ratelimit.Store
 }
 
-// Test runs the suite. Each test gets a world of its own.
+// Test runs the suite. Each test gets a new world.
 func Test(t *testing.T, world func(t *testing.T) World) {
 	for name, test := range map[string]func(*testing.T, World){
 		"an error keeps nothing":                         errorKeepsNothing,
-		"a question writes nothing":                      questionWritesNothing,
+		"a question writes nothing":                      readWritesNothing,
 		"a panic is the caller's and frees the state":    panicFreesTheState,
 		"a cancelled update does nothing":                cancelledUpdate,
 		"no update is lost, none is made twice":          noUpdateIsLost,
-		"failures do not touch those beside them":        failuresBesideOthers,
+		"failures do not touch those beside them":        failuresAmongOthers,
 		"what one process meets holds for all":           sharedPause,
 		"slots are shared and come back":                 sharedSlots,
 		"time does not run backwards":                    timeRunsForward,
-		"a closed store leaves nothing behind":           closedLeavesNothing,
+		"a closed store leaves nothing behind":           closedLimiterFreesEverything,
 		"operators reach everybody":                      operatorsReachEverybody,
 		"a budget is one for all, to the last request":   sharedBudget,
 		"accounts, their slots, keys and quotas are one": sharedAccounts,
@@ -50,7 +51,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// tuning lets as many through at once as a test wants.
+// tuning returns a tuning that permits as many requests at once as a test wants.
 func tuning() ratelimit.Tuning {
 	t := ratelimit.Default()
 	t.RateBase, t.BucketCap, t.Ceiling = 400, 400, 400
@@ -58,24 +59,24 @@ func tuning() ratelimit.Tuning {
 	return t
 }
 
-// grant takes a permit with the snapshot's own means, which leaves a mark: permits are numbered.
-func grant(at ratelimit.Instant, s *ratelimit.Snapshot, tu *ratelimit.Tuning) uint64 {
+// tryGrant gets a permit directly from the snapshot and returns its number.
+func tryGrant(at ratelimit.Instant, s *ratelimit.Snapshot, tu *ratelimit.Tuning) uint64 {
 	g := s.TryGrant(at, machine.Ask{Owner: "0123456789abcdef", Tuning: tu, MaxWait: time.Hour})
 	return g.Pass.Number
 }
 
-// marks returns how many of these permits the state knows.
-func marks(t *testing.T, st ratelimit.Store) int {
+// countPermits returns how many permits are in use.
+func countPermits(t *testing.T, st ratelimit.Store) int {
 	t.Helper()
 	got, err := ratelimit.Operator{Store: st}.Status(t.Context(), tuning())
 	must(t, err)
 	return got.Running
 }
 
-func mark(ctx context.Context, st ratelimit.Store) (n uint64, err error) {
+func addPermit(ctx context.Context, st ratelimit.Store) (n uint64, err error) {
 	tu := tuning()
 	err = st.Update(ctx, func(at ratelimit.Instant, s *ratelimit.Snapshot) error {
-		n = grant(at, s, &tu)
+		n = tryGrant(at, s, &tu)
 		return nil
 	})
 	return n, err
@@ -83,25 +84,25 @@ func mark(ctx context.Context, st ratelimit.Store) (n uint64, err error) {
 
 func errorKeepsNothing(t *testing.T, w World) {
 	st := w.Open(t)
-	_, err := mark(t.Context(), st)
+	_, err := addPermit(t.Context(), st)
 	must(t, err)
 	boom, tu := errors.New("boom"), tuning()
 	err = st.Update(t.Context(), func(at ratelimit.Instant, s *ratelimit.Snapshot) error {
 		c := s.Clone()
-		grant(at, &c, &tu)
+		tryGrant(at, &c, &tu)
 		return boom
 	})
 	if !errors.Is(err, boom) {
 		t.Errorf("update = %v, want boom", err)
 	}
-	if got := marks(t, st); got != 1 {
+	if got := countPermits(t, st); got != 1 {
 		t.Errorf("%d marks, want 1", got)
 	}
 }
 
-func questionWritesNothing(t *testing.T, w World) {
+func readWritesNothing(t *testing.T, w World) {
 	st, other := w.Open(t), w.Open(t)
-	_, err := mark(t.Context(), st)
+	_, err := addPermit(t.Context(), st)
 	must(t, err)
 	for range 3 {
 		st, err := ratelimit.Operator{Store: other}.Status(t.Context(), tuning())
@@ -110,7 +111,7 @@ func questionWritesNothing(t *testing.T, w World) {
 			t.Errorf("%d running, %d processes; want 1, 1", st.Running, len(st.Processes))
 		}
 	}
-	if got := marks(t, st); got != 1 {
+	if got := countPermits(t, st); got != 1 {
 		t.Errorf("%d marks, want 1", got)
 	}
 }
@@ -126,7 +127,7 @@ func panicFreesTheState(t *testing.T, w World) {
 		_ = st.Update(t.Context(), func(ratelimit.Instant, *ratelimit.Snapshot) error { panic("boom") })
 	}()
 	for _, st := range []ratelimit.Store{st, other} {
-		_, err := mark(t.Context(), st)
+		_, err := addPermit(t.Context(), st)
 		must(t, err)
 	}
 }
@@ -155,7 +156,7 @@ func noUpdateIsLost(t *testing.T, w World) {
 		for range callers {
 			wg.Go(func() {
 				for range each {
-					n, err := mark(t.Context(), st)
+					n, err := addPermit(t.Context(), st)
 					if err != nil {
 						t.Error(err)
 						return
@@ -178,7 +179,7 @@ func noUpdateIsLost(t *testing.T, w World) {
 	}
 }
 
-func failuresBesideOthers(t *testing.T, w World) {
+func failuresAmongOthers(t *testing.T, w World) {
 	st := w.Open(t)
 	boom := errors.New("boom")
 	var wg sync.WaitGroup
@@ -186,7 +187,7 @@ func failuresBesideOthers(t *testing.T, w World) {
 		wg.Go(func() {
 			switch i % 3 {
 			case 0:
-				if _, err := mark(t.Context(), st); err != nil {
+				if _, err := addPermit(t.Context(), st); err != nil {
 					t.Error(err)
 				}
 			case 1:
@@ -205,12 +206,12 @@ func failuresBesideOthers(t *testing.T, w World) {
 		})
 	}
 	wg.Wait()
-	if got := marks(t, st); got != 10 {
+	if got := countPermits(t, st); got != 10 {
 		t.Errorf("%d marks, want 10", got)
 	}
 }
 
-// limiter returns a limiter of one more process.
+// limiter returns the limiter of another process.
 func limiter(t *testing.T, w World, tu ratelimit.Tuning) (*ratelimit.Limiter, ratelimit.Store) {
 	t.Helper()
 	st := w.Open(t)
@@ -248,7 +249,7 @@ func sharedSlots(t *testing.T, w World) {
 		t.Errorf("acquire = %v, want a timeout", err)
 	}
 	p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
-	p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200}) // harmless
+	p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200}) // a second Report has no effect
 	r, err := b.Acquire(t.Context())
 	must(t, err)
 	q.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
@@ -263,7 +264,7 @@ func timeRunsForward(t *testing.T, w World) {
 	var last, now ratelimit.Instant
 	for i := range 50 {
 		err := stores[i%2].Update(t.Context(), func(at ratelimit.Instant, _ *ratelimit.Snapshot) error {
-			now = at // of the last call, which counts
+			now = at // the last call counts
 			return nil
 		})
 		must(t, err)
@@ -274,7 +275,7 @@ func timeRunsForward(t *testing.T, w World) {
 	}
 }
 
-func closedLeavesNothing(t *testing.T, w World) {
+func closedLimiterFreesEverything(t *testing.T, w World) {
 	l, st := limiter(t, w, tuning())
 	other, _ := limiter(t, w, tuning())
 	_, err := l.Reserve(t.Context(), 0)
@@ -289,7 +290,7 @@ func closedLeavesNothing(t *testing.T, w World) {
 	if c, ok := st.(interface{ Close() error }); ok {
 		must(t, c.Close())
 		must(t, c.Close())
-		if _, err := mark(t.Context(), st); !errors.Is(err, ratelimit.ErrStoreClosed) {
+		if _, err := addPermit(t.Context(), st); !errors.Is(err, ratelimit.ErrStoreClosed) {
 			t.Errorf("update of a closed store = %v", err)
 		}
 	}
@@ -365,10 +366,10 @@ func sharedAccounts(t *testing.T, w World) {
 	ok := ratelimit.Event{Outcome: ratelimit.OK, Status: 200}
 	take(a, "first").Report(ok)
 	held := take(a, "first")
-	take(b, "second").Report(ok) // its one slot is taken by another process
+	take(b, "second").Report(ok) // its only slot is taken by another process
 	held.Report(ok)
 	take(b, "first").Report(ok)
-	take(a, "second").Report(ok) // its quota is used
+	take(a, "second").Report(ok)
 	take(b, "second").Report(ratelimit.Event{Outcome: ratelimit.Client, Status: 401, Key: ratelimit.KeyRefused})
 	if _, err := a.Acquire(t.Context()); err == nil {
 		t.Error("a request without an account")
