@@ -84,7 +84,6 @@ const (
 
 var sourceNames = [...]string{Network: "network", Revalidated: "revalidated", Fresh: "fresh", Stale: "stale"}
 
-// String returns the name of the source, such as "fresh".
 func (s Source) String() string {
 	if int(s) < len(sourceNames) {
 		return sourceNames[s]
@@ -96,7 +95,7 @@ func (s Source) String() string {
 type Info struct {
 	Source    Source
 	FetchedAt time.Time // when the upstream last sent or confirmed it
-	ExpiresAt time.Time // when it expires; zero if it is not stored
+	ExpiresAt time.Time // zero if the answer is not stored
 }
 
 // Age returns how long ago the upstream sent or confirmed the answer. It is never negative.

@@ -123,7 +123,7 @@ func TestAPlainValueThatIsDatedAheadIsExpired(t *testing.T) {
 	b, err := s.Bucket("results")
 	check(t, err)
 	now := clk.Now()
-	want := []Item{{Key: "k", Value: []byte("old"), FetchedAt: now, ExpiresAt: now, Ahead: true}}
+	want := []Item{{Key: "k", Value: []byte("old"), FetchedAt: now, ExpiresAt: now, HadFutureDate: true}}
 	got, err := b.GetBatch(t.Context(), []string{"k"})
 	check(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {

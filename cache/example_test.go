@@ -90,7 +90,7 @@ func ExampleTransport() {
 	policy[cache.MovieDetails].Fresh = 24 * time.Hour
 	client := &http.Client{Transport: &cache.Transport{
 		Store: store, Next: http.DefaultTransport, Policy: &policy,
-		Blocked: func(err error) bool { return !errors.Is(err, context.Canceled) },
+		IsBlocked: func(err error) bool { return !errors.Is(err, context.Canceled) },
 	}}
 	for range 2 {
 		resp, err := client.Get(server.URL + "/3/movie/1")

@@ -199,15 +199,15 @@ func (s *Store) Import(
 }
 
 type importer struct {
-	store   *Store
-	valid   func(*http.Request, *http.Response, []byte) error // may be nil
-	result  ImportResult
-	pending map[*Bucket][]Item
-	count   int // number of pending items
-	size    int // total size of the pending values
-	buckets map[string]*Bucket
-	records int
-	ended   bool
+	store        *Store
+	valid        func(*http.Request, *http.Response, []byte) error // may be nil
+	result       ImportResult
+	pending      map[*Bucket][]Item
+	pendingCount int
+	pendingBytes int // bytes of the pending values
+	buckets      map[string]*Bucket
+	records      int
+	ended        bool
 }
 
 func (in *importer) decode(line int, text []byte) (exportLine, error) {
@@ -283,7 +283,8 @@ func (in *importer) isRejected(l *exportLine) bool {
 	return in.valid(req, resp, []byte(l.Body)) != nil
 }
 
-// redact returns a key from an import without its secrets, for an error message. Such a key may not come from KeyOf.
+// redact returns a key from an import without its secrets, for an error message. The key may be malformed, because
+// KeyOf may not have made it.
 func redact(key string) string {
 	if k, ok := ParseKey(key); ok {
 		return k
@@ -314,7 +315,7 @@ func (in *importer) addLine(ctx context.Context, l exportLine) error {
 		it.Value = e.encode()
 		life = defaultPolicy.Fresh(in.store.classOf(e.Key), e.Status, e.Body, it.FetchedAt)
 	}
-	if l.ExpiresAt != nil { // limit it to the lifetime of an answer from the network
+	if l.ExpiresAt != nil { // limit the lifetime to that of an answer from the network
 		it.ExpiresAt = *l.ExpiresAt
 		if most := it.FetchedAt.Add(life); it.ExpiresAt.After(most) {
 			it.ExpiresAt = most
@@ -322,9 +323,9 @@ func (in *importer) addLine(ctx context.Context, l exportLine) error {
 	}
 	b := in.buckets[l.Bucket]
 	in.pending[b] = append(in.pending[b], it)
-	in.count++
-	in.size += len(it.Value)
-	if in.count >= importBatchRecords || in.size >= importBatchBytes {
+	in.pendingCount++
+	in.pendingBytes += len(it.Value)
+	if in.pendingCount >= importBatchRecords || in.pendingBytes >= importBatchBytes {
 		return in.flush(ctx)
 	}
 	return nil
@@ -332,7 +333,7 @@ func (in *importer) addLine(ctx context.Context, l exportLine) error {
 
 func (in *importer) flush(ctx context.Context) error {
 	defer clear(in.pending)
-	in.count, in.size = 0, 0
+	in.pendingCount, in.pendingBytes = 0, 0
 	for bucket, items := range in.pending {
 		keys := make([]string, len(items))
 		for i, it := range items {
@@ -345,7 +346,7 @@ func (in *importer) flush(ctx context.Context) error {
 		var wanted []Item
 		for i, it := range items {
 			old := have[i]
-			if old.Key != "" && !old.Ahead && !old.FetchedAt.Before(it.FetchedAt.Truncate(time.Millisecond)) {
+			if old.Key != "" && !old.HadFutureDate && !old.FetchedAt.Before(it.FetchedAt.Truncate(time.Millisecond)) {
 				in.result.Older++
 				continue
 			}

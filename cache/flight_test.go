@@ -115,7 +115,7 @@ func TestWhenTheLeaderLeavesAnotherLeads(t *testing.T) {
 	leader := ask(ctx, first, tvURL)
 	up.asking(t, 1)
 	followers := []*asker{ask(t.Context(), first, tvURL), ask(t.Context(), &Transport{Store: b, Next: up}, tvURL)}
-	eventually(t, "the other process waits", func() bool { return b.Awaiting() == 1 })
+	eventually(t, "the other process waits", func() bool { return b.WaitingRequests() == 1 })
 	cancel()
 	<-leader.done
 	if !errors.Is(leader.err, context.Canceled) {
@@ -179,12 +179,12 @@ func TestTheWaitForAClaimIsHandedOn(t *testing.T) {
 	type key struct{}
 	told := func(ctx context.Context, d time.Duration) context.Context { return context.WithValue(ctx, key{}, d) }
 	seen := make(chan any, 2)
-	second := &Transport{Store: b, Waited: told, Next: roundTrip(func(r *http.Request) (*http.Response, error) {
+	second := &Transport{Store: b, AddWait: told, Next: roundTrip(func(r *http.Request) (*http.Response, error) {
 		seen <- r.Context().Value(key{})
 		return reply(200, endedBody), nil
 	})}
 	waits := ask(t.Context(), second, tvURL)
-	eventually(t, "it waits", func() bool { return b.Awaiting() == 1 })
+	eventually(t, "it waits", func() bool { return b.WaitingRequests() == 1 })
 	begun := time.Now()
 	for time.Since(begun) < time.Millisecond { // some time passes
 	}

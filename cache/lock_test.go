@@ -33,7 +33,7 @@ func TestALongSessionOfALiveProcessLeadsToNoQuestion(t *testing.T) {
 	s, release := heldElsewhere(t, Options{LockWait: time.Millisecond, ClaimTimeout: time.Hour, OnWarning: h.hear}, true)
 	up := &upstream{serve: always(200, endedBody)}
 	looked := make(chan struct{})
-	tr := &Transport{Store: s, Next: up, Closed: func(context.Context) bool { looked <- struct{}{}; return false }}
+	tr := &Transport{Store: s, Next: up, NextClosed: func(context.Context) bool { looked <- struct{}{}; return false }}
 	source := make(chan string)
 	go func() {
 		_, _, from := get(t, tr, tvURL)
@@ -74,7 +74,7 @@ func TestAHolderThatDoesNotMoveIsDoneWithout(t *testing.T) {
 		"for too long":                     {time.Millisecond, true, &Transport{}, ""},
 		"offline: at once":                 {time.Hour, true, &Transport{Offline: true}, ""},
 		"offline, no signs":                {time.Hour, false, &Transport{Offline: true}, "locked"},
-		"while Next would refuse: at once": {time.Hour, true, &Transport{Closed: refuses}, ""},
+		"while Next would refuse: at once": {time.Hour, true, &Transport{NextClosed: refuses}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var h heard

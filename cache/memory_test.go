@@ -128,7 +128,7 @@ func TestWhatIsRememberedNeedsNoSession(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	m := memoryCache{max: 100_000}
+	m := memoryCache{maxBytes: 100_000}
 	body := []byte(strings.Repeat("x", 1000))
 	for i := range 1000 {
 		key := fmt.Sprint(i)
@@ -136,7 +136,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		if m.get(7, key) == nil || m.get(8, key) != nil {
 			t.Fatalf("answer %d is not told, or of another generation", i)
 		}
-		if len(m.entries) > 100 || m.size > m.max {
+		if len(m.entries) > 100 || m.size > m.maxBytes {
 			t.Fatalf("%d answers, %d bytes", len(m.entries), m.size)
 		}
 	}

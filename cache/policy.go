@@ -42,7 +42,6 @@ var classNames = [...]string{
 	People: "people", Extras: "extras", Lists: "lists",
 }
 
-// String returns the name that statistics and listings show.
 func (c Class) String() string {
 	if int(c) < len(classNames) {
 		return classNames[c]

@@ -63,8 +63,8 @@ func TestProcessesThatFindTheSameDamageMendItOnce(t *testing.T) {
 		c.wait(t)
 	}
 	st, err := s.Stats(t.Context())
-	if err != nil || len(st.SetAside) != 1 || st.Entries != 4 {
-		t.Errorf("%d set aside, %d entries of 4: %v", len(st.SetAside), st.Entries, err)
+	if err != nil || len(st.DamagedFiles) != 1 || st.Entries != 4 {
+		t.Errorf("%d set aside, %d entries of 4: %v", len(st.DamagedFiles), st.Entries, err)
 	}
 }
 

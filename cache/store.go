@@ -119,7 +119,7 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	s := &Store{opts: o, memory: memoryCache{max: o.Memory}}
+	s := &Store{opts: o, memory: memoryCache{maxBytes: o.Memory}}
 	disk := o.testOptions
 	disk.MaxSize, disk.LockWait, disk.ClaimTimeout = o.MaxSize, o.LockWait, o.ClaimTimeout
 	disk.Now, disk.OnWarning, disk.OnWritten = o.Now, o.OnWarning, s.memory.dropWritten
@@ -146,7 +146,7 @@ func (s *Store) Bucket(name string) (*Bucket, error) { return s.disk.Bucket(name
 // false if there is none. If the error is [ErrLocked], the store could not be read.
 func (s *Store) Get(ctx context.Context, key string) (e *Entry, ok bool, err error) {
 	generation := uint64(0)
-	if s.memory.max > 0 {
+	if s.memory.maxBytes > 0 {
 		generation = s.answers.Generation(key)
 	}
 	if e := s.memory.get(generation, key); e != nil {
@@ -161,8 +161,8 @@ func (s *Store) Get(ctx context.Context, key string) (e *Entry, ok bool, err err
 		s.answers.WarnDamaged(key, bad)
 		return nil, false, err
 	}
-	if !it.Ahead && generation != 0 &&
-		generation == s.answers.Generation(key) { // otherwise another process may have replaced it
+	if !it.HadFutureDate && generation != 0 &&
+		generation == s.answers.Generation(key) { // otherwise another process may have replaced the answer
 		s.memory.put(generation, e)
 	}
 	return e, true, err
@@ -214,8 +214,8 @@ func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, e
 	return s.disk.Newest(ctx, resources...)
 }
 
-// Awaiting returns how many requests of this process are waiting for the answer of another process.
-func (s *Store) Awaiting() int { return s.disk.Awaiting() }
+// WaitingRequests returns how many requests of this process are waiting for the answer of another process.
+func (s *Store) WaitingRequests() int { return s.disk.WaitingRequests() }
 
 // Prune removes records past KeepLimit, records that the options select, and records above the size limit. It waits for
 // the lock until ctx ends, but at most 30 s.
@@ -252,17 +252,17 @@ type Stats struct {
 	Oldest   time.Time // when the oldest answer was fetched
 	Newest   time.Time
 
-	FileSize int64    // size of the database file
-	Used     int64    // bytes in use; Compact frees the others
-	MaxSize  int64    // the limit for Used
-	SetAside []string // paths of damaged databases that were renamed
+	FileSize     int64    // size of the database file
+	Used         int64    // bytes in use; Compact frees the others
+	MaxSize      int64    // the limit for Used
+	DamagedFiles []string // of renamed damaged databases
 }
 
 // Stats reads the whole cache and returns its statistics.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	u, err := s.disk.Usage(ctx)
 	st := Stats{
-		FileSize: u.FileSize, Used: u.Used, MaxSize: s.opts.MaxSize, SetAside: u.DamagedFiles, ByClass: map[Class]int{},
+		FileSize: u.FileSize, Used: u.Used, MaxSize: s.opts.MaxSize, DamagedFiles: u.DamagedFiles, ByClass: map[Class]int{},
 	}
 	if err != nil {
 		return st, err
@@ -309,7 +309,7 @@ func (s *Store) classOf(key string) Class {
 // It never returns an answer that is older than the stored one. Before a process changes the database, it writes the
 // next generation into the lock file. So answers read in one generation are valid until the generation changes.
 type memoryCache struct {
-	max int64 // in bytes; 0 to keep nothing
+	maxBytes int64 // in bytes; 0 to keep nothing
 
 	mu         sync.Mutex
 	generation uint64
@@ -335,18 +335,18 @@ func (m *memoryCache) put(generation uint64, e *Entry) {
 	cost := int64(len(e.Key)+len(e.Body)+len(e.ETag)) + entryOverhead
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if generation == 0 || cost > m.max {
+	if generation == 0 || cost > m.maxBytes {
 		return
 	}
-	if m.entries == nil || generation != m.generation || m.size+cost > m.max {
+	if m.entries == nil || generation != m.generation || m.size+cost > m.maxBytes {
 		m.generation, m.entries, m.size = generation, map[string]*Entry{}, 0
 	}
 	m.entries[e.Key] = e
 	m.size += cost
 }
 
-// dropWritten drops the answers that this process has just written. It keeps the others if no other process wrote in
-// between.
+// dropWritten drops the answers that this process has just written. It keeps the others if no other process has written
+// since generation before.
 func (m *memoryCache) dropWritten(before, now uint64, keys []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -355,6 +355,6 @@ func (m *memoryCache) dropWritten(before, now uint64, keys []string) {
 	}
 	m.generation = now
 	for _, key := range keys {
-		delete(m.entries, key) // m.size still includes it until the next reset
+		delete(m.entries, key) // m.size still includes the entry until the next reset
 	}
 }

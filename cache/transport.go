@@ -32,28 +32,28 @@ type Transport struct {
 	Refresh bool
 	// Offline skips claims and waits. Set it if Next fails immediately.
 	Offline bool
-	// Closed reports whether Next would fail immediately, as a rate limiter does during a ban. The transport calls it
+	// NextClosed reports whether Next would fail immediately, as a rate limiter does during a ban. The transport calls it
 	// after it has waited for Options.LockWait. If it returns true, the transport waits no longer for a lock. It may be
 	// nil.
-	Closed func(context.Context) bool
+	NextClosed func(context.Context) bool
 	// MaxWait limits the wait for another process that sends the same request. With 0, the wait ends with the context of
 	// the request.
 	MaxWait time.Duration
-	// Waited returns the context for Next after the request has waited d for another process. A limiter can thus include d
-	// in its own maximum wait. It may be nil.
-	Waited func(ctx context.Context, d time.Duration) context.Context
-	// Wrote is called after each attempt to store an answer. The error is nil if the answer is on disk, and ErrPending if
-	// it is only in memory. Wrote may be nil.
-	Wrote func(error)
-	// Waits is called before a request waits for another process. It may be nil.
-	Waits func(ctx context.Context)
+	// AddWait returns the context for Next after the request has waited d for another process. A limiter can thus include
+	// d in its own maximum wait. It may be nil.
+	AddWait func(ctx context.Context, d time.Duration) context.Context
+	// OnStore is called after each attempt to store an answer. The error is nil if the answer is on disk, and ErrPending
+	// if it is only in memory. OnStore may be nil.
+	OnStore func(error)
+	// OnWait is called before a request waits for another process. It may be nil.
+	OnWait func(ctx context.Context)
 	// Valid returns nil if the client accepts the response to req, which has the given body. The transport calls it before
 	// it stores or renews an answer. If Valid rejects the response, the stored answer stays, and is served as stale. A nil
 	// Valid accepts each JSON object or array with status 200 or 404.
 	Valid func(req *http.Request, resp *http.Response, body []byte) error
-	// Blocked reports whether an error of Next means that the upstream could not be asked. In that case, a stale answer
-	// may be served. If Blocked is nil, every error means that.
-	Blocked func(error) bool
+	// IsBlocked reports whether an error of Next means that the upstream could not be asked. In that case, a stale answer
+	// may be served. If IsBlocked is nil, every error means that.
+	IsBlocked func(error) bool
 	// Age returns the age of an answer of Next according to its headers. It matters if another cache in front of the
 	// upstream may serve old answers. If Age is nil, all answers count as new.
 	Age func(http.Header) time.Duration
@@ -168,8 +168,8 @@ func (t *Transport) answerRequest(q cacheRequest) (answer, error) {
 	case t.isFreshEnough(q.class, e):
 		return t.answerFromEntry(e, Fresh), nil
 	}
-	if claim.Waited > 0 && t.Waited != nil {
-		q.req = q.req.WithContext(t.Waited(ctx, claim.Waited))
+	if claim.Waited > 0 && t.AddWait != nil {
+		q.req = q.req.WithContext(t.AddWait(ctx, claim.Waited))
 	}
 	return t.askUpstream(q, e)
 }
@@ -234,7 +234,7 @@ func (t *Transport) readStored(ctx context.Context, class Class, key string) (*E
 }
 
 func (t *Transport) isNextClosed(ctx context.Context) bool {
-	return t.Offline || t.Closed != nil && t.Closed(ctx)
+	return t.Offline || t.NextClosed != nil && t.NextClosed(ctx)
 }
 
 // waitForClaim waits, for at most MaxWait, for the exclusive right to ask the upstream about the key.
@@ -249,8 +249,8 @@ func (t *Transport) waitForClaim(q cacheRequest) (store.Claim, error) {
 }
 
 func (t *Transport) notifyWaiting(ctx context.Context) {
-	if t.Waits != nil {
-		t.Waits(ctx)
+	if t.OnWait != nil {
+		t.OnWait(ctx)
 	}
 }
 
@@ -379,8 +379,8 @@ func (t *Transport) storeEntry(e *Entry) error {
 		t.refreshedKeys.Store(e.Key, nil)
 	}
 	err := t.Store.putChecked(context.Background(), e)
-	if t.Wrote != nil {
-		t.Wrote(err)
+	if t.OnStore != nil {
+		t.OnStore(err)
 	}
 	if errors.Is(err, ErrPending) {
 		return nil // the answer can be read from memory; if the process is killed, it is fetched again
@@ -393,7 +393,7 @@ func (t *Transport) staleOrError(q cacheRequest, e *Entry, err error) (answer, e
 	if errors.Is(q.req.Context().Err(), context.Canceled) {
 		return answer{}, err
 	}
-	if t.Blocked != nil && !errors.Is(err, ErrWait) && !t.Blocked(err) {
+	if t.IsBlocked != nil && !errors.Is(err, ErrWait) && !t.IsBlocked(err) {
 		return answer{}, err
 	}
 	if ans, ok := t.storedAnswer(q, e); ok {
@@ -424,12 +424,13 @@ func (t *Transport) servableInfo(c Class, e *Entry) (Info, bool) {
 	case e == nil || !e.Usable(now, t.policy().Keep(c)):
 		return Info{}, false
 	case e.Fresh(now) && !t.Refresh:
-		return Info{Fresh, e.FetchedAt, e.ExpiresAt}, true // it was not served before only because the store was locked
+		// the answer was not served earlier only because the store was locked
+		return Info{Fresh, e.FetchedAt, e.ExpiresAt}, true
 	}
 	return Info{Stale, e.FetchedAt, e.ExpiresAt}, true
 }
 
-// Forget deletes the stored answer to a request. The client calls it if it could not decode the answer.
+// Forget deletes the stored answer to a request. The client calls it if it can't decode the answer.
 func (t *Transport) Forget(req *http.Request) {
 	// If this fails, the client will reject the answer again, and try again to delete it.
 	_ = t.Store.Delete(context.Background(), KeyOf(req.Method, req.URL))

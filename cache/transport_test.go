@@ -414,7 +414,7 @@ func TestBlockedDecidesWhichErrorsAStaleAnswerCovers(t *testing.T) {
 	up := &upstream{serve: always(200, runsBody)}
 	tr := &Transport{
 		Store: open(t, t.TempDir(), Options{Now: clk.Now}), Next: up,
-		Blocked: func(err error) bool { return errors.Is(err, errDown) },
+		IsBlocked: func(err error) bool { return errors.Is(err, errDown) },
 	}
 	get(t, tr, tvURL)
 	clk.advance(2 * day)

@@ -74,7 +74,7 @@ func (o Options) redactedString() string {
 
 // Client calls TMDB's API. Make one with New; it is safe for concurrent use.
 type Client struct {
-	base          *url.URL
+	baseURL       *url.URL
 	http          *http.Client
 	userAgent     string
 	credential    func() (token, key string) // a closure, so that no formatting of Client can reach it
@@ -111,7 +111,7 @@ func New(o Options) (*Client, error) {
 		hc.CheckRedirect = CheckRedirect
 	}
 	return &Client{
-		base:          base,
+		baseURL:       base,
 		http:          &hc,
 		userAgent:     cmp.Or(o.UserAgent, defaultUserAgent),
 		credential:    func() (string, string) { return token, key },
@@ -119,8 +119,7 @@ func New(o Options) (*Client, error) {
 	}, nil
 }
 
-// String returns the client's address, without the credential.
-func (c *Client) String() string { return "tmdb.Client(" + c.base.String() + ")" }
+func (c *Client) String() string { return "tmdb.Client(" + c.baseURL.String() + ")" }
 
 // Format prints what String returns, whatever the verb.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
@@ -178,7 +177,7 @@ func (c *Client) request(ctx context.Context, path string, q *query) (*http.Requ
 		return nil, q.err
 	}
 	token, key := c.credential()
-	u := *c.base
+	u := *c.baseURL
 	u.Path += apiPrefix + path
 	if token == "" && key != "" {
 		q.set(keyParameter, key)

@@ -77,7 +77,6 @@ type UnauthorizedError struct {
 	KeyAsToken bool
 }
 
-// Error returns one line with TMDB's message.
 func (e *UnauthorizedError) Error() string {
 	if e.Cause == nil {
 		return "tmdb: the key was refused"
@@ -88,7 +87,6 @@ func (e *UnauthorizedError) Error() string {
 	return "tmdb: the key was refused: " + e.Cause.Error()
 }
 
-// Unwrap returns TMDB's error.
 func (e *UnauthorizedError) Unwrap() error {
 	if e.Cause == nil {
 		return nil
@@ -134,7 +132,6 @@ func (e *DecodeError) Error() string {
 	return s
 }
 
-// Unwrap returns the decoder's error.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
 // ArgumentError is a call with an invalid argument; nothing was sent.
@@ -214,7 +211,6 @@ type ConfigError struct {
 	Err  error  // the cause; may be nil
 }
 
-// Error returns kind, host and cause on one line.
 func (e *ConfigError) Error() string {
 	s := "tmdb: " + string(e.Kind)
 	if e.Host != "" {
@@ -226,7 +222,6 @@ func (e *ConfigError) Error() string {
 	return s
 }
 
-// Unwrap returns the cause.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
 // configErrorRules recognise the errors of net/http, crypto/tls and crypto/x509 that come from a wrong configuration.

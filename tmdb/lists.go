@@ -97,7 +97,6 @@ const (
 	GroupTV              GroupType = 7
 )
 
-// String returns the type's name, or "type 8" for an unknown one.
 func (t GroupType) String() string {
 	names := [...]string{
 		1: "original air date", 2: "absolute", 3: "dvd", 4: "digital", 5: "story arc", 6: "production", 7: "tv",

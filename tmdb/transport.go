@@ -18,12 +18,12 @@ func Transport(store *cache.Store, limiter *ratelimit.Limiter) *cache.Transport 
 	wire := NewWire(NewHTTPTransport(TransportOptions{Timeout: tuning.RequestTimeout + time.Second}))
 	return &cache.Transport{
 		Store: store, Valid: Valid, MaxBody: MaxBody, MaxWait: max(tuning.MaxWait, 1),
-		Next:    NewKeyLatch(&ratelimit.Transport{Base: wire, Limiter: limiter, Classify: Classify, MaxBody: MaxBody}),
-		Blocked: func(err error) bool { return !errors.As(err, new(*ArgumentError)) },
-		Waited: func(ctx context.Context, d time.Duration) context.Context {
+		Next:      NewKeyLatch(&ratelimit.Transport{Base: wire, Limiter: limiter, Classify: Classify, MaxBody: MaxBody}),
+		IsBlocked: func(err error) bool { return !errors.As(err, new(*ArgumentError)) },
+		AddWait: func(ctx context.Context, d time.Duration) context.Context {
 			return ratelimit.With(ctx, ratelimit.Request{Waited: d})
 		},
-		Closed: func(ctx context.Context) bool {
+		NextClosed: func(ctx context.Context) bool {
 			st, err := limiter.Status(ctx)
 			return err == nil && st.State == ratelimit.CacheOnly
 		},

@@ -94,7 +94,7 @@ func readBody(req *http.Request, resp *http.Response) ([]byte, error) {
 	case !isGzip(raw):
 		return raw, nil
 	case resp.Uncompressed:
-		return raw, refuse(ReasonGzip, errDoubleGzip) // net/http already unpacked it once
+		return raw, refuse(ReasonGzip, errDoubleGzip) // net/http already unpacked the body once
 	}
 	text, err := gunzip(raw)
 	switch {

@@ -79,7 +79,7 @@ func (a *App) PollSharedState() {
 	}
 	o.sharedWait = sharedWait(st)
 	o.awaitPolls++
-	if a.cache.Awaiting() == 0 {
+	if a.cache.WaitingRequests() == 0 {
 		o.awaitPolls = 0
 	}
 }

@@ -55,7 +55,7 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	bad.next = u.withoutCache
 	u.Transport = tmdb.Transport(store, limiter)
 	u.Next, u.Age = wrapTransport(opts.WrapLimiter, &bad), gatewayAge
-	u.Waits, u.Wrote = opts.OnCacheWait, opts.onWrite
+	u.OnWait, u.OnStore = opts.OnCacheWait, opts.onWrite
 	u.Refresh, u.Offline = opts.Refresh, opts.Offline
 	return u, nil
 }

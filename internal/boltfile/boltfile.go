@@ -32,7 +32,6 @@ type DamageError struct {
 
 func (e *DamageError) Error() string { return "the database is damaged: " + e.Cause.Error() }
 
-// Unwrap returns the cause.
 func (e *DamageError) Unwrap() error { return e.Cause }
 
 // MayConcern reports whether the damage may be in the given file. Before a process replaces a damaged file, it checks
@@ -47,7 +46,6 @@ type ContentError struct{ Cause error }
 
 func (e *ContentError) Error() string { return e.Cause.Error() }
 
-// Unwrap returns the cause.
 func (e *ContentError) Unwrap() error { return e.Cause }
 
 // CheckLevel says how thoroughly Open checks a file before bbolt reads it.

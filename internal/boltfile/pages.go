@@ -144,8 +144,8 @@ func (w *pageChecker) readPage(id uint64, p page) ([]byte, error) {
 	return b, nil
 }
 
-// checkTree checks the tree with the given root page. list is true for the root tree, whose leaves list the buckets.
-func (w *pageChecker) checkTree(id uint64, list bool, depth int) error {
+// checkTree checks the tree with the given root page. isRoot is true for the root tree, whose leaves list the buckets.
+func (w *pageChecker) checkTree(id uint64, isRoot bool, depth int) error {
 	if depth > maxTreeDepth {
 		return fmt.Errorf("the tree with page %d is deeper than %d pages", id, maxTreeDepth)
 	}
@@ -156,7 +156,7 @@ func (w *pageChecker) checkTree(id uint64, list bool, depth int) error {
 	if err != nil {
 		return err
 	}
-	if p.flags == flagLeaf && !list && !w.allLeaves {
+	if p.flags == flagLeaf && !isRoot && !w.allLeaves {
 		return nil
 	}
 	if p.flags != flagLeaf && p.flags != flagBranch {
@@ -167,20 +167,20 @@ func (w *pageChecker) checkTree(id uint64, list bool, depth int) error {
 		return err
 	}
 	if p.flags == flagLeaf {
-		return w.checkLeaf(id, b, int(p.count), list, depth)
+		return w.checkLeaf(id, b, int(p.count), isRoot, depth)
 	}
 	if p.count == 0 || pageHeaderSize+elementSize*int(p.count) > len(b) {
 		return fmt.Errorf("branch page %d has %d elements", id, p.count)
 	}
 	for i := range int(p.count) {
-		if err := w.checkTree(byteOrder.Uint64(b[pageHeaderSize+elementSize*i+8:]), list, depth+1); err != nil {
+		if err := w.checkTree(byteOrder.Uint64(b[pageHeaderSize+elementSize*i+8:]), isRoot, depth+1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *pageChecker) checkLeaf(id uint64, b []byte, count int, list bool, depth int) error {
+func (w *pageChecker) checkLeaf(id uint64, b []byte, count int, isRoot bool, depth int) error {
 	if pageHeaderSize+elementSize*count > len(b) {
 		return fmt.Errorf("leaf page %d has %d elements", id, count)
 	}
@@ -193,7 +193,7 @@ func (w *pageChecker) checkLeaf(id uint64, b []byte, count int, list bool, depth
 		}
 		isBucket := byteOrder.Uint32(b[at:])&flagBucket != 0
 		switch {
-		case isBucket != list:
+		case isBucket != isRoot:
 			return fmt.Errorf("leaf page %d has a bucket in a bucket, or a value beside the buckets", id)
 		case !isBucket:
 			continue

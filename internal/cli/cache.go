@@ -269,7 +269,7 @@ func newJSONCache(s cache.Stats) *jsonCache {
 	w := &jsonCache{
 		Entries: s.Entries, Fresh: s.Fresh, Expired: s.Expired, Negative: s.Negative, FileSize: s.FileSize, Used: s.Used,
 		MaxSize: s.MaxSize, Oldest: ui.Timestamp(s.Oldest), Newest: ui.Timestamp(s.Newest),
-		Classes: map[string]int{}, SetAside: append([]string{}, s.SetAside...),
+		Classes: map[string]int{}, SetAside: append([]string{}, s.DamagedFiles...),
 	}
 	for class, n := range s.ByClass {
 		w.Classes[class.String()] = n
@@ -296,7 +296,7 @@ func writeCacheStats(out io.Writer, s cache.Stats, path string, width int) error
 		from, to := s.Oldest.Local().Format(minute), s.Newest.Local().Format(minute)
 		lines.add("fetched", "%s", lang.Sprintf("from %s to %s", from, to))
 	}
-	for _, f := range s.SetAside {
+	for _, f := range s.DamagedFiles {
 		lines.add("set aside", "%s (damaged; can be deleted)", f)
 	}
 	return lines.write(out, width)

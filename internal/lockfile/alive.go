@@ -52,15 +52,15 @@ func (a *LivenessFile) Ensure() error {
 		if a.file = f; err == nil {
 			return nil
 		}
-		if !errors.Is(err, errTaken) || pause > time.Second {
+		if !errors.Is(err, errFileTaken) || pause > time.Second {
 			return fmt.Errorf("prove liveness: %w", err)
 		}
 		time.Sleep(pause)
 	}
 }
 
-// errTaken means that another process locked or removed the file before this process could lock it.
-var errTaken = errors.New("somebody else has it")
+// errFileTaken means that another process locked or removed the file before this process could lock it.
+var errFileTaken = errors.New("somebody else has it")
 
 // Close removes the file and unlocks it.
 func (a *LivenessFile) Close() {
@@ -139,7 +139,7 @@ func createLivenessFile(path, temp string, mode fs.FileMode) (*File, error) {
 	}
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrBusy) {
-			err = fmt.Errorf("%w: %w", errTaken, err)
+			err = fmt.Errorf("%w: %w", errFileTaken, err)
 		}
 		f.Close()
 		return nil, err

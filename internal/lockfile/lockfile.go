@@ -184,15 +184,17 @@ type patienceTimer struct {
 	patience, step time.Duration
 	lock           *Lock
 	timer          *time.Timer
-	due            time.Time     // when the timer fires
-	began          time.Time     // when the patience began
-	counted        time.Duration // steps since then that ended in time
+	firesAt        time.Time     // when the timer fires
+	startedAt      time.Time     // when the patience began
+	countedSteps   time.Duration // total length of the completed steps that ended in time
 	lastUse        time.Time
 }
 
-func (l *Lock) newPatienceTimer(of time.Duration) *patienceTimer {
-	p := &patienceTimer{patience: of, step: of / patienceSteps, lock: l, lastUse: l.lastUse(), began: time.Now()}
-	p.timer, p.due = time.NewTimer(p.step), p.began.Add(p.step)
+func (l *Lock) newPatienceTimer(patience time.Duration) *patienceTimer {
+	p := &patienceTimer{
+		patience: patience, step: patience / patienceSteps, lock: l, lastUse: l.lastUse(), startedAt: time.Now(),
+	}
+	p.timer, p.firesAt = time.NewTimer(p.step), p.startedAt.Add(p.step)
 	return p
 }
 
@@ -204,20 +206,20 @@ func (l *Lock) lastUse() time.Time {
 }
 
 // expired ends a step and reports whether the patience has run out; otherwise it begins the next step. Patience starts
-// again if the lock was used meanwhile. It also does if this process was suspended, because the time that passed says
+// again if the lock was used meanwhile, or if this process was suspended, because then the time that passed says
 // nothing about the holder.
 func (p *patienceTimer) expired() bool {
 	now, use := time.Now(), p.lock.lastUse()
-	late := now.Sub(p.due)
+	late := now.Sub(p.firesAt)
 	switch {
 	case !use.Equal(p.lastUse), late > suspendedDelay:
-		p.lastUse, p.began, p.counted = use, now, 0
+		p.lastUse, p.startedAt, p.countedSteps = use, now, 0
 	case late <= max(p.step/2, 5*time.Millisecond):
-		p.counted += p.step
+		p.countedSteps += p.step
 	}
-	p.due = now.Add(p.step)
+	p.firesAt = now.Add(p.step)
 	p.timer.Reset(p.step)
-	return p.counted >= p.patience || now.Sub(p.began) >= maxPatience*p.patience
+	return p.countedSteps >= p.patience || now.Sub(p.startedAt) >= maxPatience*p.patience
 }
 
 func (l *Lock) acquire(ctx context.Context, kind Kind, patience time.Duration) error {
@@ -242,7 +244,7 @@ func (l *Lock) acquire(ctx context.Context, kind Kind, patience time.Duration) e
 		if l.file.IsAtPathCached() {
 			return nil
 		}
-		l.closeFile() // another process has removed or replaced it
+		l.closeFile() // another process has removed or replaced the file
 	}
 	return fmt.Errorf("lock %s: file is replaced all the time", l.path)
 }
@@ -291,24 +293,24 @@ func (l *Lock) waitInKernel(ctx context.Context, kind Kind, patience time.Durati
 	}
 }
 
-func (l *Lock) awaitKernelWait(ctx context.Context, w *kernelWait, ends *patienceTimer) error {
+func (l *Lock) awaitKernelWait(ctx context.Context, w *kernelWait, timer *patienceTimer) error {
 	for {
 		select {
 		case <-w.done:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-ends.timer.C:
-			if ends.expired() {
+		case <-timer.timer.C:
+			if timer.expired() {
 				return l.busyError()
 			}
 		}
 	}
 }
 
-// joinWait starts or joins a wait in the kernel. It returns nil if the patience of an earlier caller has run out. mine
-// is true if the wait is for the same kind of lock. A wait for the other kind must end first.
-func (l *Lock) joinWait(kind Kind) (w *kernelWait, mine bool) {
+// joinWait starts or joins a wait in the kernel. It returns nil if the patience of an earlier caller has run out.
+// sameKind is true if the wait is for the same kind of lock. A wait for the other kind must end first.
+func (l *Lock) joinWait(kind Kind) (w *kernelWait, sameKind bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -333,20 +335,20 @@ func (l *Lock) isWaiting() bool {
 }
 
 // leaveWait stops waiting because of cause. It returns false if the wait has ended already.
-func (l *Lock) leaveWait(w *kernelWait, mine bool, cause error) bool {
+func (l *Lock) leaveWait(w *kernelWait, sameKind bool, cause error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if cause == nil || (mine && l.wait != w) {
+	if cause == nil || (sameKind && l.wait != w) {
 		return false
 	}
-	if mine {
+	if sameKind {
 		w.wanted = false
 	}
 	w.expired = w.expired || errors.Is(cause, ErrBusy)
 	return true
 }
 
-// finishWait waits in the kernel. It closes the file, which unlocks it, if no caller wants the lock any longer.
+// finishWait waits in the kernel. If no caller wants the lock any longer, it closes the file, which releases the lock.
 func (l *Lock) finishWait(w *kernelWait) {
 	w.err = waitLockFile(w.file.File, w.kind)
 	l.mu.Lock()

@@ -13,7 +13,7 @@ import (
 const pollInterval = 10 * time.Millisecond
 
 // Acquire takes a lock that is rarely needed and held for a long time, such as that of an import. It opens the file,
-// tries until patience has passed (only once if it is 0), and closes the file on release. For frequent use there is
+// tries until patience has passed (only once if it is 0), and closes the file on release. For frequent use, take a
 // [Lock], which keeps its file open and waits in the kernel. Acquire and Lock exclude each other on the same file. The
 // error is [ErrBusy], that of ctx, a [*NotRegularError], or a system error.
 func Acquire(ctx context.Context, path string, kind Kind, patience time.Duration) (release func(), err error) {

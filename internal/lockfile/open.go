@@ -13,7 +13,6 @@ type NotRegularError struct {
 	Mode fs.FileMode // only the type bits
 }
 
-// Error implements error.
 func (e *NotRegularError) Error() string {
 	return fmt.Sprintf("open %s: %s, not a regular file", e.Path, e.Kind())
 }

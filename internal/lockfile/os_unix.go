@@ -57,9 +57,9 @@ func isLinked(f *os.File) bool {
 	return unix.Fstat(int(f.Fd()), &st) == nil && st.Nlink > 0
 }
 
-func flockFile(f *os.File, how int) error {
+func flockFile(f *os.File, operation int) error {
 	for {
-		err := unix.Flock(int(f.Fd()), how)
+		err := unix.Flock(int(f.Fd()), operation)
 		if errors.Is(err, unix.ENOLCK) { // on a network file system without a lock manager
 			return errors.Join(errors.ErrUnsupported, err)
 		}

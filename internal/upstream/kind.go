@@ -247,7 +247,6 @@ func ParseLatency(s string) (Latency, error) {
 	return l, l.Validate()
 }
 
-// String returns l in the form that ParseLatency reads.
 func (l Latency) String() string {
 	if l.Max <= l.Min {
 		return l.Min.String()
@@ -274,12 +273,12 @@ func (l Latency) Quantile(share float64) time.Duration {
 // Nth returns the latency of the n-th request, which is the same in every run with this seed.
 func (l Latency) Nth(seed uint64, n int) time.Duration { return l.Quantile(Chance(seed, "latency", n)) }
 
-// Hash mixes a seed and the values in about into 64 bits. The result depends on nothing else, so the order in which
+// Hash mixes a seed and more values into 64 bits. The result depends on nothing else, so the order in which
 // goroutines arrive changes nothing.
-func Hash(seed uint64, about ...any) uint64 {
+func Hash(seed uint64, values ...any) uint64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprint(h, seed)
-	for _, a := range about {
+	for _, a := range values {
 		_, _ = fmt.Fprintf(h, "\x00%v", a)
 	}
 	x := h.Sum64()
@@ -290,6 +289,6 @@ func Hash(seed uint64, about ...any) uint64 {
 }
 
 // Chance returns a pseudo-random number in [0, 1) that depends only on its arguments.
-func Chance(seed uint64, about ...any) float64 {
-	return float64(Hash(seed, about...)>>11) / (1 << 53)
+func Chance(seed uint64, values ...any) float64 {
+	return float64(Hash(seed, values...)>>11) / (1 << 53)
 }

@@ -141,7 +141,6 @@ func (l Limits) Validate() error {
 
 const maxLimitValue = 1_000_000
 
-// String returns l in the form that ParseLimits reads.
 func (l Limits) String() string {
 	text := cmp.Or(l.Model, "none")
 	if text != "none" {
@@ -178,7 +177,7 @@ func (l Limits) NewLimiter() Limiter {
 		m = &fixedWindows{l, l.Model == "fixed", map[string]*window{}}
 	}
 	if l.PenaltyAfter > 0 {
-		m = &penalised{m, l, map[string]*penalty{}}
+		m = &clientBlocker{m, l, map[string]*refusalRecord{}}
 	}
 	return m
 }
@@ -201,20 +200,20 @@ type tokenBucket struct {
 }
 
 type bucket struct {
-	tokens float64
-	last   time.Time
+	tokens     float64
+	lastRefill time.Time
 }
 
 func (m *tokenBucket) Allow(now time.Time, ip string) (bool, time.Duration) {
 	burst, perSecond := float64(m.Burst), float64(m.Rate)/m.Per.Seconds()
 	b := m.clients[ip]
 	if b == nil {
-		b = &bucket{tokens: burst, last: now}
+		b = &bucket{tokens: burst, lastRefill: now}
 		m.clients[ip] = b
 	}
-	if passed := now.Sub(b.last); passed > 0 {
+	if passed := now.Sub(b.lastRefill); passed > 0 {
 		b.tokens = min(burst, b.tokens+passed.Seconds()*perSecond)
-		b.last = now
+		b.lastRefill = now
 	}
 	// The tolerance makes up for rounding: without it a token that is due at this very instant might be refused.
 	if b.tokens >= 1-1e-9 {
@@ -287,26 +286,26 @@ func (unlimited) Allow(time.Time, string) (bool, time.Duration) { return true, 0
 
 const penaltyWindow = 10 * time.Second
 
-// penalised blocks a client after too many refusals. Requests during the block do not extend it.
-type penalised struct {
+// clientBlocker blocks a client after too many refusals. Requests during the block do not extend it.
+type clientBlocker struct {
 	Limiter
 	Limits
-	clients map[string]*penalty
+	refusals map[string]*refusalRecord
 }
 
-type penalty struct {
-	refused []time.Time
-	until   time.Time
+type refusalRecord struct {
+	refused      []time.Time
+	blockedUntil time.Time
 }
 
-func (m *penalised) Allow(now time.Time, ip string) (bool, time.Duration) {
-	p := m.clients[ip]
+func (m *clientBlocker) Allow(now time.Time, ip string) (bool, time.Duration) {
+	p := m.refusals[ip]
 	if p == nil {
-		p = &penalty{}
-		m.clients[ip] = p
+		p = &refusalRecord{}
+		m.refusals[ip] = p
 	}
-	if now.Before(p.until) {
-		return false, p.until.Sub(now)
+	if now.Before(p.blockedUntil) {
+		return false, p.blockedUntil.Sub(now)
 	}
 	ok, wait := m.Limiter.Allow(now, ip)
 	if ok {
@@ -314,7 +313,7 @@ func (m *penalised) Allow(now time.Time, ip string) (bool, time.Duration) {
 	}
 	p.refused = append(timesAfter(p.refused, now.Add(-penaltyWindow)), now)
 	if len(p.refused) >= m.PenaltyAfter {
-		p.refused, p.until = nil, now.Add(m.PenaltyFor)
+		p.refused, p.blockedUntil = nil, now.Add(m.PenaltyFor)
 		return false, m.PenaltyFor
 	}
 	return false, wait

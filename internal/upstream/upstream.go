@@ -96,7 +96,7 @@ func (b *Behaviour) Started() time.Time { return b.started }
 // Quota returns the values of the X-RateLimit headers; ok is false for models other than legacy, which send none.
 func (b *Behaviour) Quota(ip string) (q Quota, ok bool) {
 	m := b.limiter
-	if p, wrapped := m.(*penalised); wrapped {
+	if p, wrapped := m.(*clientBlocker); wrapped {
 		m = p.Limiter
 	}
 	w, ok := m.(*fixedWindows)

@@ -31,7 +31,7 @@ const (
 // Claim is the exclusive right to ask the upstream about a key.
 type Claim struct {
 	Release func()
-	Waited  time.Duration // how long Claim waited for other holders; 0 if there were none
+	Waited  time.Duration // how long Claim waited for other holders
 }
 
 // errHolderStopped ends the wait for a claim whose holder has stopped.
@@ -49,16 +49,16 @@ type claimTable struct {
 }
 
 // Claim waits until no other process has a claim on the key. It fails only if ctx ends, with the cause. If locks are
-// unavailable, it returns an empty Claim, and the caller should ask anyway. Before it waits, it calls waits.
-func (s *Store) Claim(ctx context.Context, key string, waits func()) (Claim, error) {
-	return s.claims.acquire(ctx, key, waits)
+// unavailable, it returns an empty Claim, and the caller should ask anyway. Before it waits, it calls onWait.
+func (s *Store) Claim(ctx context.Context, key string, onWait func()) (Claim, error) {
+	return s.claims.acquire(ctx, key, onWait)
 }
 
-// Awaiting returns how many requests of this process are waiting for the answer of another process.
-func (s *Store) Awaiting() int { return int(s.claims.waiting.Load()) }
+// WaitingRequests returns how many requests of this process are waiting for the answer of another process.
+func (s *Store) WaitingRequests() int { return int(s.claims.waiting.Load()) }
 
 // acquire implements Store.Claim.
-func (c *claimTable) acquire(ctx context.Context, key string, waits func()) (Claim, error) {
+func (c *claimTable) acquire(ctx context.Context, key string, onWait func()) (Claim, error) {
 	none := Claim{Release: func() {}}
 	if c.db.mode() != modeReadWrite {
 		return none, nil
@@ -71,7 +71,7 @@ func (c *claimTable) acquire(ctx context.Context, key string, waits func()) (Cla
 	}
 	var waited time.Duration
 	if errors.Is(err, lockfile.ErrBusy) {
-		waits()
+		onWait()
 		waited, err = c.waitForHolder(ctx, lock)
 	}
 	if err == nil {
@@ -93,7 +93,7 @@ func (c *claimTable) acquire(ctx context.Context, key string, waits func()) (Cla
 		return none, nil
 	case ctx.Err() != nil:
 		return none, ContextError(ctx)
-	case isUnlockable(err):
+	case isLockUnavailable(err):
 		c.db.stopUsingDisk(err)
 	case isReadOnly(err):
 		c.db.stopWriting(err)
@@ -105,8 +105,8 @@ func (c *claimTable) acquire(ctx context.Context, key string, waits func()) (Cla
 
 // claimLock is the lock for one key, shared by all goroutines that want its claim.
 type claimLock struct {
-	lock  *lockfile.Lock
-	users int
+	lock      *lockfile.Lock
+	userCount int
 }
 
 func (c *claimTable) lockFor(key string) *claimLock {
@@ -118,7 +118,7 @@ func (c *claimTable) lockFor(key string) *claimLock {
 	if c.locks[path] == nil {
 		c.locks[path] = &claimLock{lock: lockfile.New(path, lockfile.Options{RemoveOnUnlock: true})}
 	}
-	c.locks[path].users++
+	c.locks[path].userCount++
 	return c.locks[path]
 }
 
@@ -127,7 +127,7 @@ func (c *claimTable) lockFor(key string) *claimLock {
 func (c *claimTable) removeUser(l *claimLock, free bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if l.users--; l.users == 0 && free {
+	if l.userCount--; l.userCount == 0 && free {
 		delete(c.locks, l.lock.Path())
 	}
 }

@@ -33,11 +33,11 @@ func TestAClaimIsWaitedForUntilItIsGivenBack(t *testing.T) {
 		}
 		got <- c
 	}()
-	eventually(t, "one waits", func() bool { return a.Awaiting() == 1 })
+	eventually(t, "one waits", func() bool { return a.WaitingRequests() == 1 })
 	held.Release()
 	c := <-got
-	if c.Waited <= 0 || a.Awaiting() != 0 {
-		t.Errorf("waited %v, %d still wait", c.Waited, a.Awaiting())
+	if c.Waited <= 0 || a.WaitingRequests() != 0 {
+		t.Errorf("waited %v, %d still wait", c.Waited, a.WaitingRequests())
 	}
 	c.Release()
 }
@@ -78,10 +78,10 @@ func TestWhoWaitsForAClaimLeavesWhenItLikes(t *testing.T) {
 		_, err := a.claims.acquire(ctx, "1", func() {})
 		left <- err
 	}()
-	eventually(t, "one waits", func() bool { return a.Awaiting() == 1 })
+	eventually(t, "one waits", func() bool { return a.WaitingRequests() == 1 })
 	cancel()
-	if err := <-left; !errors.Is(err, context.Canceled) || a.Awaiting() != 0 {
-		t.Errorf("%v, %d still wait", err, a.Awaiting())
+	if err := <-left; !errors.Is(err, context.Canceled) || a.WaitingRequests() != 0 {
+		t.Errorf("%v, %d still wait", err, a.WaitingRequests())
 	}
 }
 

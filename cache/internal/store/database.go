@@ -43,12 +43,12 @@ type dbMeta struct {
 	LastPrune int64 `json:"pruned,omitempty"`
 }
 
-type mode uint8
+type diskMode uint8
 
 const (
-	modeReadWrite mode = iota // reads and writes the disk
-	modeReadOnly              // only reads the disk; changes stay in memory
-	modeMemory                // does not use the disk
+	modeReadWrite diskMode = iota // reads and writes the disk
+	modeReadOnly                  // only reads the disk; changes stay in memory
+	modeMemory                    // does not use the disk
 )
 
 type database struct {
@@ -63,7 +63,7 @@ type database struct {
 	previousGeneration, generation uint64
 
 	mu          sync.Mutex
-	currentMode mode
+	currentMode diskMode
 }
 
 func newDatabase(dir string, o Options) *database {
@@ -76,7 +76,7 @@ func newDatabase(dir string, o Options) *database {
 
 func (d *database) now() time.Time { return d.opts.Now() }
 
-func (d *database) mode() mode {
+func (d *database) mode() diskMode {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.currentMode
@@ -193,7 +193,7 @@ func (d *database) viewOnce(
 	case isReadOnly(err), errors.Is(err, fs.ErrNotExist):
 		// We can't create a lock file here, so no process of ours can write. bbolt's lock guards against other programs.
 		died = true
-	case isUnlockable(err):
+	case isLockUnavailable(err):
 		d.stopUsingDisk(err)
 		return errNoDB
 	default:
@@ -266,7 +266,7 @@ func (d *database) beginWriting(ctx context.Context, wait time.Duration) (releas
 		d.previousGeneration, d.generation = d.lock.nextGeneration()
 		return d.endSession(release), nil
 	case errors.Is(err, ErrLocked):
-	case isUnlockable(err):
+	case isLockUnavailable(err):
 		d.stopUsingDisk(err)
 	case isReadOnly(err):
 		d.stopWriting(err)

@@ -26,15 +26,15 @@ type Item struct {
 	// ExpiresAt is when the value expires; zero means never. Only pruning considers it, so Get returns an expired value
 	// until then.
 	ExpiresAt time.Time
-	// Ahead is set if the stored date was in the future. The value then counts as fetched now and expired. Put ignores
-	// Ahead.
-	Ahead bool
+	// HadFutureDate is set if the stored date was in the future. The value then counts as fetched now and expired. Put
+	// ignores this field.
+	HadFutureDate bool
 }
 
 // withoutFutureDates corrects an item whose date is in the future, so that it counts as fetched now and expired.
 func (it Item) withoutFutureDates(now time.Time) Item {
 	if it.FetchedAt.After(now.Add(ClockSlack)) {
-		it.FetchedAt, it.ExpiresAt, it.Ahead = now, now, true
+		it.FetchedAt, it.ExpiresAt, it.HadFutureDate = now, now, true
 	}
 	return it
 }

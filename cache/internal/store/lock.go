@@ -43,9 +43,9 @@ func isReadOnly(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// isUnlockable reports whether err means that locks are unavailable. They are on some network file systems, and if the
+// isLockUnavailable reports whether err means that locks can't be used, as on some network file systems, or because the
 // lock file is not a regular file.
-func isUnlockable(err error) bool {
+func isLockUnavailable(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.As(err, new(*lockfile.NotRegularError))
 }
 

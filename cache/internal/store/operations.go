@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// operatorWait is how long an operation waits for the lock, if its context does not end earlier.
+	// operationWait is how long an operation waits for the lock, if its context does not end earlier.
 	operationWait  = 30 * time.Second
 	compactTxBytes = 16 << 20
 )
@@ -191,7 +191,7 @@ func (s *Store) Usage(ctx context.Context) (Usage, error) {
 	return u, err
 }
 
-// maxDamagedKept is how many damaged databases are kept. They are renamed, not deleted, when a new one replaces them.
+// maxDamagedKept is how many damaged databases are kept. They are renamed when a new database replaces them.
 const maxDamagedKept = 2
 
 // renameDamaged takes the lock and renames the damaged database, unless another process has already done so.
@@ -218,9 +218,9 @@ func (d *database) renameDamagedLocked(damage *boltfile.DamageError) error {
 		return err
 	}
 	if !damage.MayConcern(now) {
-		return nil // another process has already replaced it
+		return nil // another process has already replaced the database
 	}
-	aside, err := d.moveAside(d.path)
+	aside, err := d.renameCorrupt(d.path)
 	if err != nil {
 		return err
 	}
@@ -258,8 +258,8 @@ func listFolder(path string) []string {
 	return names
 }
 
-// moveAside renames a damaged file to <path>.corrupt-<time>. If that name is taken, it appends a number.
-func (d *database) moveAside(path string) (aside string, err error) {
+// renameCorrupt renames a damaged file to <path>.corrupt-<time>. If that name is taken, it appends a number.
+func (d *database) renameCorrupt(path string) (aside string, err error) {
 	base := path + corruptInfix + d.now().UTC().Format("20060102T150405Z")
 	aside = base
 	for i := 2; ; i++ {

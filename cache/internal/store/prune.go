@@ -107,7 +107,7 @@ func (s *Store) prune(db *boltfile.DB, meta dbMeta, o PruneOptions) (PruneResult
 				switch {
 				case err != nil, now.Sub(dated.FetchedAt) >= KeepLimit, c.expired && (o.Expired || c.bucket != answersBucket):
 					doomed = append(doomed, c)
-				case dated.Ahead:
+				case dated.HadFutureDate:
 					ahead = append(ahead, c)
 				case over:
 					rest = append(rest, c)
@@ -157,8 +157,8 @@ func replaceFutureDates(b *bolt.Bucket, c pruneRecord, now time.Time) error {
 
 // selectOverLimit returns the records to remove in order to bring used below the limit: expired ones first, then the
 // oldest.
-func selectOverLimit(rest []pruneRecord, used, limit int64) []pruneRecord {
-	slices.SortFunc(rest, func(a, b pruneRecord) int {
+func selectOverLimit(records []pruneRecord, used, limit int64) []pruneRecord {
+	slices.SortFunc(records, func(a, b pruneRecord) int {
 		if a.expired == b.expired {
 			return a.fetched.Compare(b.fetched)
 		}
@@ -169,11 +169,11 @@ func selectOverLimit(rest []pruneRecord, used, limit int64) []pruneRecord {
 	})
 	goal := int64(float64(limit) * pruneTarget)
 	n := 0
-	for n < len(rest) && used > goal {
-		used -= rest[n].size
+	for n < len(records) && used > goal {
+		used -= records[n].size
 		n++
 	}
-	return rest[:n]
+	return records[:n]
 }
 
 // recordSize estimates how many bytes of the file a record takes. A large record takes whole pages.

@@ -230,7 +230,6 @@ type Warning struct {
 	Err  error  // the cause
 }
 
-// Error returns one line of text for users.
 func (w Warning) Error() string {
 	switch w.Kind {
 	case WarnMemory:
@@ -252,7 +251,6 @@ func (w Warning) Error() string {
 	return fmt.Sprintf("cache in %s: %v", w.Path, w.Err)
 }
 
-// Unwrap returns the cause.
 func (w Warning) Unwrap() error { return w.Err }
 
 // warningLog reports each kind of warning once.

@@ -48,19 +48,19 @@ type pendingChanges struct {
 	lastNumber      uint64 // the number of the newest write
 	attemptedNumber uint64 // the newest write that a transaction has tried to commit
 	committedNumber uint64 // the newest write on disk; all earlier ones are there too
-	droppedNumber   uint64 // the newest write that was dropped because there were too many
+	droppedNumber   uint64 // the newest write that was dropped because too many were pending
 }
 
 func newPending() pendingChanges { return pendingChanges{values: map[valueKey]change{}} }
 
 // add adds a change. If the changes exceed maxPendingBytes, it drops the oldest ones.
-func (p *pendingChanges) add(at valueKey, value []byte) {
-	p.remove(at)
+func (p *pendingChanges) add(key valueKey, value []byte) {
+	p.remove(key)
 	p.lastNumber++
-	p.values[at] = change{at, value, p.lastNumber}
-	p.size += p.values[at].size()
+	p.values[key] = change{key, value, p.lastNumber}
+	p.size += p.values[key].size()
 	for p.size > maxPendingBytes && len(p.values) > 1 {
-		oldest := p.values[at]
+		oldest := p.values[key]
 		for _, c := range p.values {
 			if c.number < oldest.number {
 				oldest = c
@@ -71,10 +71,10 @@ func (p *pendingChanges) add(at valueKey, value []byte) {
 	}
 }
 
-func (p *pendingChanges) remove(at valueKey) {
-	if c, ok := p.values[at]; ok {
+func (p *pendingChanges) remove(key valueKey) {
+	if c, ok := p.values[key]; ok {
 		p.size -= c.size()
-		delete(p.values, at)
+		delete(p.values, key)
 	}
 }
 
