@@ -255,7 +255,7 @@ type Stats struct {
 	FileSize     int64    // size of the database file
 	Used         int64    // bytes in use; Compact frees the others
 	MaxSize      int64    // the limit for Used
-	DamagedFiles []string // of renamed damaged databases
+	DamagedFiles []string // paths of renamed damaged databases
 }
 
 // Stats reads the whole cache and returns its statistics.

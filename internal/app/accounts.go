@@ -29,8 +29,8 @@ type keyring struct {
 // onlyKeyAttempt lets a process try its only key once although TMDB refused it in another process.
 type onlyKeyAttempt struct {
 	ratelimit.Preference
-	begun atomic.Bool
-	ended chan struct{}
+	started atomic.Bool
+	ended   chan struct{}
 }
 
 func newOnlyKeyAttempt(p ratelimit.Preference) *onlyKeyAttempt {
@@ -60,14 +60,14 @@ func (k *keyring) update(accounts []config.Account) {
 // see only requests without keys. It rejects an answer that contains the key, which would otherwise reach the cache, a
 // log or a client.
 type signer struct {
-	next http.RoundTripper
-	ring *keyring
+	next    http.RoundTripper
+	keyring *keyring
 }
 
 func (s signer) RoundTrip(req *http.Request) (*http.Response, error) {
 	out, secret := req, ""
 	if choice, ok := ratelimit.ChoiceFrom(req.Context()); ok {
-		key := (*s.ring.keys.Load())[choice.Key] // the limiter chooses only keys of the ring
+		key := (*s.keyring.keys.Load())[choice.Key] // the limiter chooses only keys of the ring
 		out, secret = addKey(req, key), key.Secret().Reveal()
 	}
 	resp, err := s.next.RoundTrip(out)
@@ -84,7 +84,7 @@ func (s signer) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	refusal := tmdb.RefusalOf(out, resp, body)
 	if refusal != nil {
-		s.ring.lastRefusal.Store(refusal)
+		s.keyring.lastRefusal.Store(refusal)
 	}
 	requestStateFrom(req.Context()).refusal.Store(refusal)
 	resp.Request = req // without the key
@@ -119,7 +119,7 @@ func keyVerdict(req *http.Request, _ *http.Response, _ []byte) ratelimit.KeyVerd
 // before. It stores the first such error in firstRefusal, even if the cache then answers the request.
 type refusalTransport struct {
 	next         http.RoundTripper
-	ring         *keyring
+	keyring      *keyring
 	firstRefusal *atomic.Pointer[tmdb.UnauthorizedError]
 }
 
@@ -131,7 +131,7 @@ func (r refusalTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if allKeysRefused(err) {
 		refusal := tmdb.UnauthorizedError{}
-		if last := r.ring.lastRefusal.Load(); last != nil {
+		if last := r.keyring.lastRefusal.Load(); last != nil {
 			refusal = *last
 		}
 		refusal.Sent = false
@@ -147,15 +147,16 @@ func (r refusalTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 // TMDB refuse it, it sends the request with that key once: the key may be valid again, and nothing else would detect
 // it. Concurrent calls wait for that attempt. In all other cases it returns refused.
 func (r refusalTransport) tryOnlyKey(req *http.Request, refused error) (*http.Response, error) {
-	a := r.ring.onlyKey.Load()
-	if a == nil || r.ring.lastRefusal.Load() != nil {
+	a := r.keyring.onlyKey.Load()
+	if a == nil || r.keyring.lastRefusal.Load() != nil {
 		return nil, refused
 	}
-	if a.begun.CompareAndSwap(false, true) {
+	if a.started.CompareAndSwap(false, true) {
 		defer close(a.ended)
 		resp, err := r.next.RoundTrip(req.WithContext(ratelimit.With(req.Context(), ratelimit.Request{Prefer: a.Preference})))
-		if err == nil && r.ring.lastRefusal.Load() == nil { // it is valid again: the next refusal allows another attempt
-			r.ring.onlyKey.CompareAndSwap(a, newOnlyKeyAttempt(a.Preference))
+		// the key is valid again, so the next refusal allows another attempt
+		if err == nil && r.keyring.lastRefusal.Load() == nil {
+			r.keyring.onlyKey.CompareAndSwap(a, newOnlyKeyAttempt(a.Preference))
 		}
 		return resp, err
 	}
@@ -179,10 +180,10 @@ func (r refusalTransport) rememberFirst(refusal *tmdb.UnauthorizedError) error {
 
 // KeyTest is the result of one request with one key.
 type KeyTest struct {
-	Number  int       // of the key in its account, from 1
+	Number  int       // number of the key in its account, from 1
 	Text    lang.Text // the result, for people
 	Refused bool
-	Err     error // nil if it is accepted
+	Err     error // nil if the key is accepted
 }
 
 // TestAccount sends TMDB one cheap request with each key of an account, through the limiter but not the cache. If TMDB
@@ -268,11 +269,11 @@ func ViewAccounts(cfg *config.Config, st ratelimit.Status) []AccountView {
 	return list
 }
 
-func viewAccount(st ratelimit.Status, own ratelimit.Account) AccountView {
-	v := st.ForAccount(own)
+func viewAccount(st ratelimit.Status, account ratelimit.Account) AccountView {
+	v := st.ForAccount(account)
 	best := v.Standing()
 	out := AccountView{
-		Name: v.Name, Priority: own.Priority, Enabled: v.Enabled, Standing: best.Standing.String(),
+		Name: v.Name, Priority: account.Priority, Enabled: v.Enabled, Standing: best.Standing.String(),
 		Since:   ui.Timestamp(best.Since),
 		Running: v.Running, Limit: v.Slots, KeyLimit: v.KeySlots, Rate: v.Rate,
 		Quota: ViewQuota(v.Quota, v.QuotaUsed, v.QuotaReserved, v.QuotaRenews), Keys: []KeyView{},

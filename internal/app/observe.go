@@ -172,7 +172,7 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 	o.setGauges(a.Gauges)
 	o.logKeyChanges(a)
 	if a.Outcome == ratelimit.Cancelled && a.Status == 0 {
-		return // the request was cancelled before its answer
+		return // cancelled before its answer came
 	}
 	o.requests.Add(1)
 	if a.Attempt > 1 {

@@ -319,7 +319,7 @@ func (g *Gateway) Reconfigure(cfg *config.Config) error {
 		return err
 	}
 	g.currentConfig.Store(cfg)
-	g.upstream.ring.update(cfg.EffectiveAccounts())
+	g.upstream.keyring.update(cfg.EffectiveAccounts())
 	return g.limiter.SetAccounts(cfg.LimiterAccounts())
 }
 

@@ -24,7 +24,7 @@ import (
 type Upstream struct {
 	*cache.Transport
 	withoutCache http.RoundTripper // the chain without the cache and recentFailureTransport
-	ring         *keyring
+	keyring      *keyring
 	network      *http.Transport // the last transport of the chain
 
 	firstRefusal atomic.Pointer[tmdb.UnauthorizedError]
@@ -36,10 +36,10 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	if err != nil {
 		return nil, err
 	}
-	u := &Upstream{network: network, ring: &keyring{}}
-	u.ring.update(cfg.EffectiveAccounts())
+	u := &Upstream{network: network, keyring: &keyring{}}
+	u.keyring.update(cfg.EffectiveAccounts())
 	var bad recentFailureTransport
-	base := signer{tmdb.NewWire(network), u.ring}
+	base := signer{tmdb.NewWire(network), u.keyring}
 	if !cfg.AsksTMDB() {
 		base.next = preferWaitTransport{base.next, limiter}
 	}
@@ -51,7 +51,7 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 			return o
 		},
 	}
-	u.withoutCache = refusalTransport{transport, u.ring, &u.firstRefusal}
+	u.withoutCache = refusalTransport{transport, u.keyring, &u.firstRefusal}
 	bad.next = u.withoutCache
 	u.Transport = tmdb.Transport(store, limiter)
 	u.Next, u.Age = wrapTransport(opts.WrapLimiter, &bad), gatewayAge
@@ -63,7 +63,8 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 // requestState collects what the transports learn about a request. It is in the request's context.
 type requestState struct {
 	sawServerError, sawOtherOutcome atomic.Bool // whether any try ended with a server error, or with another outcome
-	// The refusal of the last try's key, nil if TMDB accepted it. Only signer knows the key, so signer sets it.
+	// refusal is TMDB's refusal of the last try's key, nil if TMDB accepted it. Only signer knows the key, so signer sets
+	// it.
 	refusal atomic.Pointer[tmdb.UnauthorizedError]
 }
 
@@ -81,11 +82,11 @@ func withRequestState(req *http.Request) (*http.Request, *requestState) {
 	return req.WithContext(context.WithValue(req.Context(), requestStateKey{}, x)), x
 }
 
-func wrapTransport(front func(http.RoundTripper) http.RoundTripper, next http.RoundTripper) http.RoundTripper {
-	if front == nil {
+func wrapTransport(wrap func(http.RoundTripper) http.RoundTripper, next http.RoundTripper) http.RoundTripper {
+	if wrap == nil {
 		return next
 	}
-	return front(next)
+	return wrap(next)
 }
 
 // preferWaitTransport tells an upstream other than TMDB, such as another gateway, how long a try may take. Without it,
@@ -176,7 +177,6 @@ func (a *App) Probe(ctx context.Context) (took, skew time.Duration, err error) {
 // RecentFailureError means that a request was not sent because all tries of the same request have just failed at TMDB.
 type RecentFailureError struct{ Until time.Time }
 
-// Error implements error.
 func (e *RecentFailureError) Error() string { return e.Text().String() }
 
 // Text returns the message for people.
@@ -203,8 +203,9 @@ type recentFailureTransport struct {
 }
 
 type recentFailure struct {
-	until   time.Time
-	maxWait time.Duration // of the failed request; one that may wait more than twice as long has more tries, so it is sent
+	until time.Time
+	// of the failed request; a request that may wait more than twice as long gets more tries, so it is sent
+	maxWait time.Duration
 }
 
 func (*recentFailureTransport) recordOutcome(ctx context.Context, o ratelimit.Outcome) {

@@ -18,13 +18,13 @@ import (
 type Account struct {
 	ratelimit.Account
 	Keys  []Key  // in the order of the file; Account.Keys has their fingerprints
-	Place string // the file and line that begin the account
+	Place string // the file and line where the account begins
 }
 
 // Key is one key of an account: a token, or a v3 key.
 type Key struct {
 	Token, APIKey Secret
-	File          string // the file it was read from; "" if it is in the config file
+	File          string // the file that the key was read from; "" for the config file
 }
 
 // Secret returns the token or the v3 key.
@@ -110,10 +110,10 @@ var accountSchema = listSchema[Account]{
 	},
 	fields: func(r reader, a *Account) []schemaField {
 		fields := []schemaField{
-			{key: "name", allowed: "1 to 32 of a-z, 0-9 and -", set: storeAndMatch(&a.Name, clientNamePattern)},
+			{key: "name", allowed: "1 to 32 of a-z, 0-9 and -", set: storeAndCheck(&a.Name, clientNamePattern)},
 			{
 				key: "priority", allowed: "a whole number from 0 to 1000, smaller ones first",
-				set: parseInto(&a.Priority, readWhole(0, 1000)),
+				set: parseInto(&a.Priority, readInteger(0, 1000)),
 			},
 			{key: "enabled", allowed: "true or false", set: func(v string) error {
 				on, err := strconv.ParseBool(v)
@@ -230,7 +230,7 @@ var scheduleSchema = listSchema[ratelimit.Period]{
 			{key: "to", allowed: "a time of the day such as 08:00", set: parseInto(&p.To, readClock)},
 			{
 				key: "account_concurrency", allowed: "a whole number from 0 (no limit) to 256",
-				set: parseInto(&p.Slots, readWhole(0, 256)),
+				set: parseInto(&p.Slots, readInteger(0, 256)),
 			},
 		}
 	},

@@ -32,7 +32,7 @@ type Client struct {
 	Upstream    ratelimit.Budget // limits only those requests that go to TMDB
 	Admin       bool
 	Created     time.Time // zero if unknown
-	Place       string    // the file and line that begin the client
+	Place       string    // the file and line where the client begins
 }
 
 // TokenHash returns the SHA-256 of a token, in 64 lower-case hex digits.
@@ -61,15 +61,15 @@ var clientSchema = listSchema[Client]{
 				if v == Anonymous {
 					return strconv.ErrSyntax
 				}
-				return storeAndMatch(&c.Name, clientNamePattern)(v)
+				return storeAndCheck(&c.Name, clientNamePattern)(v)
 			}},
 			{
 				key: "token_sha256", allowed: "64 lower-case hex digits, the SHA-256 of the token",
 				secret: true, // users sometimes write the token itself
-				set:    storeAndMatch(&c.TokenSHA256, clientHashPattern),
+				set:    storeAndCheck(&c.TokenSHA256, clientHashPattern),
 			},
-			{key: "class", allowed: "interactive or batch", set: storeAndMatch(&c.Class, clientClassPattern)},
-			{key: "weight", allowed: "a whole number from 1 to 100", set: parseInto(&c.Weight, readWhole(1, 100))},
+			{key: "class", allowed: "interactive or batch", set: storeAndCheck(&c.Class, clientClassPattern)},
+			{key: "weight", allowed: "a whole number from 1 to 100", set: parseInto(&c.Weight, readInteger(1, 100))},
 			{key: "requests", allowed: "a number in a time, such as 6000/1m, or off", set: parseInto(&c.Requests, readLimit)},
 			{key: "upstream", allowed: "a number in a time, such as 600/1m, or off", set: parseInto(&c.Upstream, readLimit)},
 			{key: "admin", allowed: "true or false", set: parseInto(&c.Admin, strconv.ParseBool)},
@@ -87,12 +87,12 @@ var clientSchema = listSchema[Client]{
 	},
 }
 
-// storeAndMatch returns a setter that accepts texts that match form. It also stores a text that does not match, because
-// other errors name the account or client by it.
-func storeAndMatch(to *string, form *regexp.Regexp) func(string) error {
+// storeAndCheck returns a setter that rejects texts that don't match pattern. It stores them nevertheless, because
+// other errors name the account or client by them.
+func storeAndCheck(target *string, pattern *regexp.Regexp) func(string) error {
 	return func(v string) error {
-		*to = v
-		if !form.MatchString(v) {
+		*target = v
+		if !pattern.MatchString(v) {
 			return strconv.ErrSyntax
 		}
 		return nil
@@ -256,7 +256,7 @@ type listSchema[T any] struct {
 	notList    lang.Text // the error if the value is not a list
 	notSection lang.Text // the error if an item is not a section
 	unknown    string    // the error for an unknown key: a format string for the list of known keys
-	prefix     string    // what errors put before a key
+	prefix     string    // precedes each key in errors
 	newItem    func(place string) T
 	fields     func(reader, *T) []schemaField
 	checkItem  func(reader, *yaml.Node, *T) // checks all fields together

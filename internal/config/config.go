@@ -194,7 +194,6 @@ type Error struct {
 	Others []*Error // further errors of the same configuration, for `config validate`
 }
 
-// Error returns the text in English: name, value and reason.
 func (e *Error) Error() string { return e.Text().String() }
 
 // Text returns the translatable text of Error.
@@ -208,7 +207,7 @@ func (e *Error) Text() lang.Text {
 
 // standardDir describes a default folder: an XDG base directory on Unix (also on macOS, where users of a terminal
 // expect ~/.config), and a folder in %AppData% or %LocalAppData% on Windows.
-type standardDir struct{ xdgVariable, belowHome, windowsVariable, sub string }
+type standardDir struct{ xdgVariable, homeSubfolder, windowsVariable, windowsSubfolder string }
 
 var (
 	configDir = standardDir{"XDG_CONFIG_HOME", ".config", "AppData", ""}
@@ -229,7 +228,7 @@ func (d standardDir) path(env map[string]string) (string, error) {
 		if env[d.windowsVariable] == "" {
 			return "", &Error{Name: "%" + d.windowsVariable + "%", Reason: "it is not set, and files live below it"}
 		}
-		return filepath.Join(env[d.windowsVariable], appName, d.sub), nil
+		return filepath.Join(env[d.windowsVariable], appName, d.windowsSubfolder), nil
 	}
 	if base := env[d.xdgVariable]; filepath.IsAbs(base) { // the XDG specification: relative paths are ignored
 		return filepath.Join(base, appName), nil
@@ -237,7 +236,7 @@ func (d standardDir) path(env map[string]string) (string, error) {
 	if env["HOME"] == "" {
 		return "", errNoHome
 	}
-	return filepath.Join(env["HOME"], filepath.FromSlash(d.belowHome), appName), nil
+	return filepath.Join(env["HOME"], filepath.FromSlash(d.homeSubfolder), appName), nil
 }
 
 func readableByOthers(path string) bool {

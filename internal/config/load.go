@@ -100,7 +100,7 @@ func (f errorList) err() error {
 func effectiveValue(
 	file *viper.Viper, in source, s Setting, env map[string]string, flags map[string]Flag,
 ) (Value, error) {
-	text, err := fileValue(file, in, s) // an error in the file matters even if a flag or variable overrides the value
+	text, err := fileValue(file, in, s) // an error in the file is reported even if a flag or variable overrides the value
 	if err != nil {
 		return Value{}, err
 	}

@@ -88,9 +88,9 @@ func watchSettings(c *Config) []Setting {
 	}
 }
 
-func templateSetting(name, standard string, to *string) Setting {
-	return newSetting("organize.template."+name, standard, "a template; see: anivault help templates",
-		fmt.Sprintf("Template of names in the layout custom: %s.", name), to, acceptAny)
+func templateSetting(name, defaultText string, target *string) Setting {
+	return newSetting("organize.template."+name, defaultText, "a template; see: anivault help templates",
+		fmt.Sprintf("Template of names in the layout custom: %s.", name), target, acceptAny)
 }
 
 func (o *Organize) setReplace(v string) error {

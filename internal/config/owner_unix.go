@@ -11,7 +11,7 @@ import (
 
 type owner struct{ uid, gid int }
 
-// ownerOf returns the owner of the first path that exists. Root gives files that it writes to that owner.
+// ownerOf returns the owner of the first path that exists. If root writes a file, that owner gets it.
 func ownerOf(paths ...string) owner {
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil {

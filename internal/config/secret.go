@@ -24,7 +24,6 @@ func (s Secret) Reveal() string { return s.value }
 // IsSet reports whether there is a value.
 func (s Secret) IsSet() bool { return s.value != "" }
 
-// String implements fmt.Stringer without the value.
 func (s Secret) String() string {
 	if s.value == "" {
 		return ""
@@ -71,7 +70,8 @@ func redactAddress(text string) string {
 	return scheme + user + rest
 }
 
-// noKeyValue is the token or key for sending none. It is not valid for TMDB itself, which requires one.
+// noKeyValue, as the token or key, means that none is sent. TMDB itself requires a key, so the value is not valid
+// there.
 const noKeyValue = "none"
 
 // minKeyLength is the minimum length of a key. A shorter key could appear in an answer by chance, and an answer that

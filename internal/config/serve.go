@@ -21,7 +21,7 @@ type Serve struct {
 	AdminListen     string   // host:port; "" for none
 	TLSCert, TLSKey string   // PEM files; both or none
 	PlainHTTP       bool     // allow an address that is not loopback without TLS
-	Hosts           []string // further Host names that need no token, in lower case
+	Hosts           []string // further Host names whose requests need no token, in lower case
 	TrustedProxies  []netip.Prefix
 	Anonymous       bool // answer requests without a token even if there are clients
 
@@ -198,8 +198,8 @@ func (c *Config) AllClients() ([]Client, error) {
 }
 
 // CheckExposure returns an *Error if other machines could use the gateway without a token, or would send tokens
-// unencrypted. closed means that a gateway without clients rejects every request, so it needs none.
-func (c *Config) CheckExposure(closed bool) error {
+// unencrypted. rejectsAll says that a gateway without clients rejects every request; it then needs no client.
+func (c *Config) CheckExposure(rejectsAll bool) error {
 	var bad errorList
 	s := &c.Serve
 	if (s.TLSCert == "") != (s.TLSKey == "") {
@@ -222,7 +222,7 @@ func (c *Config) CheckExposure(closed bool) error {
 					"a network that you trust; or listen on 127.0.0.1 or unix:/path")
 		}
 	}
-	if len(s.Clients) == 0 && !closed {
+	if len(s.Clients) == 0 && !rejectsAll {
 		for _, e := range c.exposureErrors() {
 			bad.add(e)
 		}

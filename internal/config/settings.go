@@ -131,25 +131,25 @@ func generalSettings(c *Config) []Setting {
 }
 
 func newSetting[T any](
-	key, standard string, allowed lang.Text, doc string, to *T, read func(string) (T, error),
+	key, defaultText string, allowed lang.Text, doc string, target *T, read func(string) (T, error),
 ) Setting {
-	return Setting{Key: key, Default: standard, Allowed: allowed, Doc: doc, set: parseInto(to, read)}
+	return Setting{Key: key, Default: defaultText, Allowed: allowed, Doc: doc, set: parseInto(target, read)}
 }
 
-func parseInto[T any](to *T, read func(string) (T, error)) func(string) error {
+func parseInto[T any](target *T, read func(string) (T, error)) func(string) error {
 	return func(v string) error {
 		value, err := read(v)
 		if err == nil {
-			*to = value
+			*target = value
 		}
 		return err
 	}
 }
 
 func listSetting[T any](
-	key, standard string, allowed lang.Text, doc string, to *[]T, read func(string) (T, error),
+	key, defaultText string, allowed lang.Text, doc string, target *[]T, read func(string) (T, error),
 ) Setting {
-	s := newSetting(key, standard, allowed, doc, to, func(v string) (list []T, err error) {
+	s := newSetting(key, defaultText, allowed, doc, target, func(v string) (list []T, err error) {
 		for text := range strings.SplitSeq(v, ",") {
 			item, err := read(strings.TrimSpace(text))
 			if err != nil {
@@ -163,22 +163,22 @@ func listSetting[T any](
 	return s
 }
 
-func secretSetting(key string, allowed lang.Text, doc string, to *Secret) Setting {
-	s := newSetting(key, "", allowed, doc, to, readSecret)
+func secretSetting(key string, allowed lang.Text, doc string, target *Secret) Setting {
+	s := newSetting(key, "", allowed, doc, target, readSecret)
 	s.Secret = true
 	return s
 }
 
-func pathSetting(key, doc string, to *string) Setting {
-	return newSetting(key, "", "a path", doc, to, acceptAny)
+func pathSetting(key, doc string, target *string) Setting {
+	return newSetting(key, "", "a path", doc, target, acceptAny)
 }
 
 func acceptAny(v string) (string, error) { return v, nil }
 
-func choiceSetting(key, doc string, to *string, standard string, words ...string) Setting {
+func choiceSetting(key, doc string, target *string, defaultText string, words ...string) Setting {
 	last := len(words) - 1
 	allowed := lang.Textf("%s or %s", strings.Join(words[:last], ", "), words[last])
-	s := newSetting(key, standard, allowed, doc, to, func(v string) (string, error) {
+	s := newSetting(key, defaultText, allowed, doc, target, func(v string) (string, error) {
 		if !slices.Contains(words, v) {
 			return "", lang.Error("must be one of %s", strings.Join(words, ", "))
 		}
@@ -188,32 +188,35 @@ func choiceSetting(key, doc string, to *string, standard string, words ...string
 	return s
 }
 
-func sizeSetting(key, standard, doc string, least int64, to *int64) Setting {
-	return newSetting(key, standard, lang.Textf("a size such as %s", standard), doc, to, func(v string) (int64, error) {
+func sizeSetting(key, defaultText, doc string, minimum int64, target *int64) Setting {
+	allowed := lang.Textf("a size such as %s", defaultText)
+	return newSetting(key, defaultText, allowed, doc, target, func(v string) (int64, error) {
 		n, err := ParseSize(v)
-		if err == nil && n < least {
-			err = lang.Error("must be at least %d bytes", least)
+		if err == nil && n < minimum {
+			err = lang.Error("must be at least %d bytes", minimum)
 		}
 		return n, err
 	})
 }
 
-func integerSetting(key, standard, doc string, allowed lang.Text, least, most int, to *int) Setting {
-	return newSetting(key, standard, lang.Textf("a whole number %s", allowed), doc, to, readWhole(least, most))
+func integerSetting(key, defaultText, doc string, allowed lang.Text, minimum, maximum int, target *int) Setting {
+	return newSetting(
+		key, defaultText, lang.Textf("a whole number %s", allowed), doc, target, readInteger(minimum, maximum),
+	)
 }
 
-func readWhole(least, most int) func(string) (int, error) {
+func readInteger(minimum, maximum int) func(string) (int, error) {
 	return func(v string) (int, error) {
 		n, err := strconv.Atoi(v)
-		if err != nil || n < least || n > most {
-			return 0, lang.Error("must be a whole number from %d to %d", least, most)
+		if err != nil || n < minimum || n > maximum {
+			return 0, lang.Error("must be a whole number from %d to %d", minimum, maximum)
 		}
 		return n, nil
 	}
 }
 
-func boolSetting(key, doc string, to *bool) Setting {
-	return newSetting(key, "false", "true or false", doc, to, func(v string) (bool, error) {
+func boolSetting(key, doc string, target *bool) Setting {
+	return newSetting(key, "false", "true or false", doc, target, func(v string) (bool, error) {
 		b, err := strconv.ParseBool(v)
 		if err != nil {
 			err = lang.Error("must be true or false")
@@ -222,9 +225,9 @@ func boolSetting(key, doc string, to *bool) Setting {
 	})
 }
 
-func ratioSetting(key, standard, doc string, to *float64) Setting {
+func ratioSetting(key, defaultText, doc string, target *float64) Setting {
 	const allowed = "a number from 0 to 1, or a percentage such as 80%"
-	return newSetting(key, standard, allowed, doc, to, func(v string) (float64, error) {
+	return newSetting(key, defaultText, allowed, doc, target, func(v string) (float64, error) {
 		number, percent := strings.CutSuffix(v, "%")
 		f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 		if percent {
@@ -237,26 +240,26 @@ func ratioSetting(key, standard, doc string, to *float64) Setting {
 	})
 }
 
-func durationSetting(key, standard, doc string, to *time.Duration) Setting {
-	allowed := lang.Textf("a time such as %s, at most 24h", standard)
-	return newSetting(key, standard, allowed, doc, to, func(v string) (time.Duration, error) {
+func durationSetting(key, defaultText, doc string, target *time.Duration) Setting {
+	allowed := lang.Textf("a time such as %s, at most 24h", defaultText)
+	return newSetting(key, defaultText, allowed, doc, target, func(v string) (time.Duration, error) {
 		var t ratelimit.Tuning
 		wait, _ := ratelimit.FieldByKey("max_wait")
 		if err := wait.Set(&t, v); err != nil || t.MaxWait <= 0 {
-			return 0, lang.Error("must be a time such as %s, above 0 and at most 24h", standard)
+			return 0, lang.Error("must be a time such as %s, above 0 and at most 24h", defaultText)
 		}
 		return t.MaxWait, nil
 	})
 }
 
 // durationOrOffSetting is durationSetting that also accepts off, stored as a negative duration.
-func durationOrOffSetting(key, standard, doc string, to *time.Duration) Setting {
-	s := durationSetting(key, standard, doc, to)
+func durationOrOffSetting(key, defaultText, doc string, target *time.Duration) Setting {
+	s := durationSetting(key, defaultText, doc, target)
 	s.Allowed = lang.Textf("%s, or off", s.Allowed)
 	set := s.set
 	s.set = func(v string) error {
 		if v == "off" {
-			*to = -1
+			*target = -1
 			return nil
 		}
 		return set(v)
@@ -266,8 +269,8 @@ func durationOrOffSetting(key, standard, doc string, to *time.Duration) Setting 
 
 // urlSetting is the URL of a list for index update. It must be https, so that nobody can change the list in transit;
 // http is allowed only on this machine. The value off is stored as "".
-func urlSetting(key, standard, doc string, to *string) Setting {
-	return newSetting(key, standard, "an https URL, or off", doc, to, func(v string) (string, error) {
+func urlSetting(key, defaultText, doc string, target *string) Setting {
+	return newSetting(key, defaultText, "an https URL, or off", doc, target, func(v string) (string, error) {
 		if v == "off" {
 			return "", nil
 		}

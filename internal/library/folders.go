@@ -17,11 +17,11 @@ type listing struct {
 }
 
 type item struct {
-	name  string
-	path  string // path with the folder; set for videos only
-	isDir bool
-	link  bool
-	video bool // its name is a video's, and it is not a folder
+	name    string
+	path    string // path with the folder; set for videos only
+	isDir   bool
+	isLink  bool
+	isVideo bool // the name is a video's, and the item is not a folder
 
 	info fsx.Info // of a video, or of a link's target, after stat
 	err  error    // from stat
@@ -34,8 +34,8 @@ func (l *listing) open(path string) error {
 	}
 	folder := withSeparator(path)
 	err := l.dir.EachEntry(func(name []byte, kind fs.FileMode) {
-		it := item{name: string(name), isDir: kind == fs.ModeDir, link: kind == fs.ModeSymlink}
-		if it.video = !it.isDir && IsVideo(it.name); it.video {
+		it := item{name: string(name), isDir: kind == fs.ModeDir, isLink: kind == fs.ModeSymlink}
+		if it.isVideo = !it.isDir && IsVideo(it.name); it.isVideo {
 			it.path = folder + it.name
 			it.name = it.path[len(folder):] // both share their memory
 		}
@@ -50,7 +50,7 @@ func (l *listing) entries() []Entry {
 	for i := range l.items {
 		it := &l.items[i]
 		out[i].Name = it.name
-		if it.video && !it.link && it.err == nil && it.info.Type.IsRegular() {
+		if it.isVideo && !it.isLink && it.err == nil && it.info.Type.IsRegular() {
 			info := it.info
 			out[i].Info = &info
 		}
@@ -67,7 +67,9 @@ func (l *listing) hasName(name string) bool {
 	return slices.ContainsFunc(l.items, func(it item) bool { return strings.EqualFold(it.name, name) })
 }
 
-func (it *item) isFolder() bool { return it.isDir || it.link && it.err == nil && it.info.Type.IsDir() }
+func (it *item) isFolder() bool {
+	return it.isDir || it.isLink && it.err == nil && it.info.Type.IsDir()
+}
 
 // linkTracker makes the walk read each folder once. It skips links to folders that the walk reaches anyway, which also
 // ends loops.

@@ -24,7 +24,6 @@ type PatternError struct {
 	Reason  lang.Text
 }
 
-// Error returns the message in English.
 func (e *PatternError) Error() string { return e.Text().String() }
 
 // Text returns the message for people.
@@ -40,7 +39,7 @@ type pattern struct {
 	line    int            // from 1; 0 for --exclude
 	regexp  *regexp.Regexp // matches the whole path, or its last name if byName; nil: nothing matches
 	suffix  string         // text at the end of every match: a quick test that most paths fail
-	byName  bool           // it matches a name at any depth
+	byName  bool           // matches a name at any depth
 	negated bool
 	dirOnly bool
 }

@@ -162,7 +162,7 @@ func addSubtitles(files []File, path string, items []item) {
 		switch {
 		case it.isFolder() && IsSubtitleFolder(it.name):
 			folders = append(folders, readSubtitles(path, it.name, true))
-		case !it.video && !it.isDir && IsSubtitle(it.name):
+		case !it.isVideo && !it.isDir && IsSubtitle(it.name):
 			beside = append(beside, it.name)
 		}
 	}

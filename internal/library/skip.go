@@ -141,16 +141,16 @@ func hiddenFolder(name string) lang.Text {
 // folderContext describes the folder around a folder, to decide whether the inner one holds extras. Its name is not
 // enough: there is a series called "Extras".
 type folderContext struct {
-	root    bool // it is a root of the walk
-	seasons bool // it has season folders
-	videos  bool // it has videos
+	isRoot     bool
+	hasSeasons bool
+	hasVideos  bool
 }
 
 func folderContextOf(items []item, root bool) folderContext {
-	s := folderContext{root: root}
+	s := folderContext{isRoot: root}
 	for i := range items {
-		s.seasons = s.seasons || items[i].isDir && seasonFolder().MatchString(items[i].name)
-		s.videos = s.videos || items[i].video
+		s.hasSeasons = s.hasSeasons || items[i].isDir && seasonFolder().MatchString(items[i].name)
+		s.hasVideos = s.hasVideos || items[i].isVideo
 	}
 	return s
 }
@@ -171,16 +171,16 @@ func isExtrasFolder(name string, items []item, above folderContext) bool {
 		switch it := &items[i]; {
 		case it.isDir:
 			seasons = seasons || seasonFolder().MatchString(it.name)
-		case it.video:
+		case it.isVideo:
 			if m := episodeName().FindStringSubmatch(it.name); m != nil && sameWords(m[1], name) {
 				return false
 			}
 		}
 	}
-	if above.root {
-		return above.seasons || above.videos && !seasons
+	if above.isRoot {
+		return above.hasSeasons || above.hasVideos && !seasons
 	}
-	return above.seasons || above.videos || !seasons
+	return above.hasSeasons || above.hasVideos || !seasons
 }
 
 func sameWords(a, b string) bool {

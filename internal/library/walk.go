@@ -99,21 +99,21 @@ type Walker struct {
 	onRead   func(real string, entries []Entry) // may be nil
 	links    *linkTracker
 	listing  listing // of the folder that is being read
-	// Subtitles in the folder of the latest root that is a file, by video. It is a cache, because such roots often share a
-	// folder.
+	// subtitles has the subtitles in subtitlesDir, the folder of the latest root that is a file, by video. It is a cache,
+	// because such roots often share a folder.
 	subtitlesDir string
 	subtitles    map[string][]string
 }
 
 type folder struct {
-	path   string // as the user sees it
-	abs    string // absolute, links not resolved; patterns are compared with it
-	real   string // absolute, links resolved
-	name   string
-	scope  *ignoreScope
-	parent folderContext
-	isRoot bool      // a root
-	skip   lang.Text // why everything in it is skipped; "" if it is not
+	path       string // as the user sees it
+	abs        string // absolute, links not resolved; patterns are compared with it
+	real       string // absolute, links resolved
+	name       string
+	scope      *ignoreScope
+	parent     folderContext
+	isRoot     bool
+	skipReason lang.Text // why everything in the folder is skipped; "" if nothing is
 }
 
 func (w *Walker) walkRoot(ctx context.Context, root string) error {
@@ -187,7 +187,7 @@ func (w *Walker) subtitlesOf(name, dir string) []string {
 		_ = list.open(dir) // a folder that can't be read has no subtitles
 		var videos []File
 		for i := range list.items {
-			if list.items[i].video {
+			if list.items[i].isVideo {
 				videos = append(videos, File{Name: list.items[i].name})
 			}
 		}
@@ -234,8 +234,8 @@ func (w *Walker) readDir(ctx context.Context, f folder) (out Dir, below []folder
 		readErr = errors.Join(readErr, err)
 		scope = w.addIgnoreFile(scope, patterns, f.abs)
 	}
-	if f.skip == "" && !f.isRoot && isExtrasFolder(f.name, list.items, f.parent) {
-		f.skip = SkipExtras
+	if f.skipReason == "" && !f.isRoot && isExtrasFolder(f.name, list.items, f.parent) {
+		f.skipReason = SkipExtras
 	}
 	here := folderContextOf(list.items, f.isRoot)
 
@@ -246,29 +246,29 @@ func (w *Walker) readDir(ctx context.Context, f folder) (out Dir, below []folder
 			return out, nil, ctx.Err()
 		}
 		it := &list.items[i]
-		if it.link {
+		if it.isLink {
 			it.info, it.err = fsx.Stat(path + it.name)
 		}
 		switch {
 		case it.isFolder():
 			child := folder{
 				path: path + it.name, abs: abs + it.name, real: real + it.name, name: it.name,
-				scope: scope, parent: here, skip: f.skip,
+				scope: scope, parent: here, skipReason: f.skipReason,
 			}
-			if reason := w.folderSkipReason(&child, it.link); reason != "" {
+			if reason := w.folderSkipReason(&child, it.isLink); reason != "" {
 				out.Files = append(out.Files, File{Path: child.path, Name: child.name, Skip: reason, IsDir: true})
 			} else {
 				below = append(below, child)
 			}
-		case it.video:
+		case it.isVideo:
 			if out.Files == nil {
 				out.Files = make([]File, 0, len(list.items)-i)
 			}
 			file := File{Path: it.path, Name: it.name}
-			if !it.link {
+			if !it.isLink {
 				it.info, it.err = list.dir.Lstat(it.name)
 			}
-			if w.classify(&file, it, scope, abs, real, f.skip) {
+			if w.classify(&file, it, scope, abs, real, f.skipReason) {
 				out.Files = append(out.Files, file)
 			}
 		}
@@ -284,14 +284,14 @@ func withSeparator(dir string) string {
 	return strings.TrimSuffix(filepath.Join(dir, "x"), "x")
 }
 
-func (w *Walker) folderSkipReason(child *folder, link bool) lang.Text {
+func (w *Walker) folderSkipReason(child *folder, isLink bool) lang.Text {
 	if reason, ignored := child.scope.ignoreReason(child.abs, true); ignored {
 		return reason
 	}
 	if reason := hiddenFolder(child.name); reason != "" {
 		return reason
 	}
-	if !link {
+	if !isLink {
 		return ""
 	}
 	real, err := filepath.EvalSymlinks(child.path)
@@ -310,15 +310,15 @@ func (w *Walker) folderSkipReason(child *folder, link bool) lang.Text {
 
 func (w *Walker) classify(file *File, it *item, scope *ignoreScope, abs, real string, skip lang.Text) (ok bool) {
 	if len(w.links.rootFiles) > 0 && w.links.isRootFile(real+it.name) {
-		return false // it is a root, and already yielded as one
+		return false // the walk has already yielded it as a root
 	}
 	if it.err != nil {
-		if it.link {
+		if it.isLink {
 			file.Skip = SkipBrokenLink
 			return true
 		}
 		if errors.Is(it.err, fs.ErrNotExist) {
-			return false // removed since the folder was read
+			return false // the item was removed after the folder was read
 		}
 	} else {
 		file.Size, file.ModTime = it.info.Size, it.info.MTime

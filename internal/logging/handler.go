@@ -117,7 +117,7 @@ func (f attrFormatter) replace(_ []string, a slog.Attr) slog.Attr {
 	case a.Key == slog.LevelKey:
 		return slog.String("lvl", a.Value.String())
 	case a.Key == slog.MessageKey:
-		return slog.Attr{} // Handle writes it as event
+		return slog.Attr{} // Handle writes the message as event
 	case a.Value.Equal(slog.Value{}):
 		if !f.json { // JSON writes null
 			a.Value = slog.StringValue(notApplicable)

@@ -244,7 +244,7 @@ func (r Record) LacksEpisode() bool {
 }
 
 // Why explains in one line why a file is not matched to an episode or film: by candidates, reason or error. It returns
-// "" if it is.
+// "" for a file that is matched.
 func (r Record) Why() lang.Text {
 	switch r.Status {
 	case Ambiguous:
@@ -253,7 +253,7 @@ func (r Record) Why() lang.Text {
 		}
 		var list []lang.Text
 		for i, c := range r.Candidates {
-			if i == 3 || i > 0 && c.Confidence < 0.01 { // the JSON lists the improbable ones too
+			if i == 3 || i > 0 && c.Confidence < 0.01 { // the JSON output has the improbable candidates too
 				list = append(list, lang.Textf("%d more", len(r.Candidates)-i))
 				break
 			}

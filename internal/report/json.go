@@ -59,14 +59,14 @@ type encoding struct {
 	reflect.Type
 	kind   reflect.Kind
 	size   uintptr
-	elem   *encoding       // that of the element of a pointer or list
-	fields []fieldEncoding // those of a struct
+	elem   *encoding       // of the element of a pointer or list
+	fields []fieldEncoding // of a struct
 }
 
 type fieldEncoding struct {
 	name, bytesName, doc        string
 	prefix                      string       // `,"name":`, or the whole text of a constant field
-	constant, omitEmpty, isText bool         // isText: it is a lang.Text
+	constant, omitEmpty, isText bool         // isText: the type is lang.Text
 	kind                        reflect.Kind // a copy of encoding.kind, which is faster to read here
 	offset                      uintptr
 	encoding                    *encoding

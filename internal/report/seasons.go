@@ -47,7 +47,7 @@ type seasonKey struct {
 const maxOpenSeasons = 64
 
 const (
-	titleCol  = 60 // the most cells of a title
+	titleCol  = 60 // maximum width of a title, in cells
 	placesCol = 18 // "S01 1-12,14-24,26"
 	filesCol  = 10 // "1234 files"
 )

@@ -229,7 +229,7 @@ type problem struct {
 	code        Code
 	files       int
 	folders     []problemFolder
-	moreFolders int    // folders beyond shownFolders
+	moreFolders int    // folders beyond maxShownFolders
 	lastDir     string // the folder of the last record; records come folder by folder
 }
 
@@ -292,7 +292,7 @@ func (x *problem) add(r Record) {
 	}
 	why := r.Why()
 	if r.Error != nil {
-		why = r.Error.Message // its code is shown above
+		why = r.Error.Message // the code is shown above
 	}
 	if !again {
 		x.folders = append(x.folders, problemFolder{dir: dir, name: name, path: r.Path, why: why, files: 1})

@@ -17,8 +17,7 @@ const (
 	minWidthForTitles = 100
 )
 
-// table prints a line for each file. If a file is not matched, the line below it says why. Equal lines are not
-// repeated.
+// table prints a line for each file. If a file is not matched, the line below says why. Equal reasons are not repeated.
 type table struct {
 	*bufferedWriter
 	opts            Options
@@ -118,7 +117,7 @@ func (t *table) writeEntry(b *strings.Builder, r Record) {
 	t.writeLine(b, ui.Dim, rest+original+age)
 }
 
-func (t *table) writeFile(b *strings.Builder, r Record, name string) (said bool) {
+func (t *table) writeFile(b *strings.Builder, r Record, name string) (reasonShown bool) {
 	label, sure := lang.Say(string(r.Status)), ""
 	if r.Status == Matched {
 		label = "  " + lang.Say("matched")
@@ -148,11 +147,11 @@ func (t *table) writeFile(b *strings.Builder, r Record, name string) (said bool)
 	case r.Status == Skipped && r.Reason != "":
 		if beside := "(" + ui.Printable(lang.Say(r.Reason)) + ")"; t.opts.Width == 0 ||
 			ui.Width(shown)+2+ui.Width(beside) <= room {
-			extra, said = beside, true
+			extra, reasonShown = beside, true
 		}
 	case t.opts.Explain && r.Status == Matched:
 		if beside := t.placementText(r); t.opts.Width == 0 || ui.Width(shown)+2+ui.Width(beside) <= room {
-			extra, said = beside, beside != ""
+			extra, reasonShown = beside, beside != ""
 		}
 	case r.Status == Matched && (t.opts.Width == 0 || t.opts.Width >= minWidthForTitles):
 		extra = ui.Printable(strings.Join(r.EpisodeTitles, " / "))
@@ -160,20 +159,20 @@ func (t *table) writeFile(b *strings.Builder, r Record, name string) (said bool)
 	if extra == "" {
 		b.WriteString(ui.Cut(shown, room))
 		b.WriteByte('\n')
-		return said
+		return reasonShown
 	}
-	if t.opts.Width > 0 && !said {
+	if t.opts.Width > 0 && !reasonShown {
 		nameRoom := max(t.nameCol-over, 0)
 		shown = ui.Pad(ui.Cut(shown, nameRoom), nameRoom)
 		extra = ui.Cut(extra, max(room-ui.Width(shown)-2, 1))
 	}
 	b.WriteString(shown + "  " + ui.Style(t.opts.Color, ui.Dim, extra) + "\n")
-	return said
+	return reasonShown
 }
 
-func (t *table) writeReason(b *strings.Builder, r Record, said bool) {
+func (t *table) writeReason(b *strings.Builder, r Record, reasonShown bool) {
 	why := ""
-	if !said {
+	if !reasonShown {
 		why = ui.Printable(lang.Say(r.Why()))
 	}
 	if why == t.lastReason {

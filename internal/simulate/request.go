@@ -9,15 +9,15 @@ import (
 	"github.com/anivault/anivault/ratelimit/machine"
 )
 
-// A simulated request does what one does in ratelimit's Limiter and Transport, with scheduled events instead of timers.
-// The snapshot grants the permits.
+// A simulated request takes the same steps as a request of ratelimit's Limiter and Transport, with scheduled events
+// instead of timers. The snapshot grants the permits.
 
 type process struct {
 	world  *world
 	id     string
 	tuning ratelimit.Tuning
 
-	hasAsked   bool       // it has asked for a permit
+	hasAsked   bool       // whether the process has asked for a permit
 	slotsUsed  int        // requests that hold or ask for a permit; at most the tuning's Concurrency
 	queue      []*request // requests that wait for a slot, first come, first served
 	parked     []*request // requests in a slot that wait before they ask for a permit again
@@ -35,11 +35,11 @@ type request struct {
 
 	parkedAt   time.Duration
 	waitCounts bool   // the current wait counts against max_wait
-	wantsSlot  bool   // it waits for a free slot of its process
+	wantsSlot  bool   // the request waits for a free slot of its process
 	waitNumber uint64 // number of the current wait; scheduled events of earlier waits do nothing
 
 	sentAt  time.Duration
-	waiting bool // it has not been sent, or its answer has come
+	waiting bool // not sent yet, or already answered
 }
 
 func (p *process) startRequest() {
@@ -51,15 +51,15 @@ func (p *process) startRequest() {
 	p.takeSlot(r)
 }
 
-func (r *request) setWaiting(is bool) {
+func (r *request) setWaiting(waiting bool) {
 	t := &r.process.world.timeline
 	switch {
-	case is && !r.waiting:
+	case waiting && !r.waiting:
 		t.current.Waiting++
-	case !is && r.waiting:
+	case !waiting && r.waiting:
 		t.current.Waiting--
 	}
-	r.waiting = is
+	r.waiting = waiting
 }
 
 func (p *process) takeSlot(r *request) {
@@ -90,7 +90,7 @@ func (r *request) askPermit() {
 	r.ticket = g.Ticket
 	if !p.hasAsked {
 		p.hasAsked = true
-		w.permits.notAsked--
+		w.permits.processesNotAsked--
 	}
 	if g.Transitioned {
 		w.addTransition(g.Transition)
@@ -145,9 +145,9 @@ func (r *request) wakeUp() {
 	r.askPermit()
 }
 
-func (p *process) wakeParked(who func(*request) bool) {
+func (p *process) wakeParked(matches func(*request) bool) {
 	for _, r := range p.parked {
-		if who(r) {
+		if matches(r) {
 			r.wakeAfter(0)
 		}
 	}
@@ -178,7 +178,7 @@ func (r *request) handleAnswer(a answer) {
 	p, w := r.process, r.process.world
 	e := ratelimit.Event{Outcome: outcome(a), Status: a.status, Latency: w.clock.now - r.sentAt}
 	e.Attempt, e.First = r.attempt, r.firstPermit
-	// An invalid value counts as none.
+	// An invalid value counts as absent.
 	e.RetryAfter, _ = ratelimit.ParseRetryAfter(a.header, startTime.Add(w.clock.now))
 	out := w.snapshot.Record(w.now(), machine.Report{
 		Owner: p.id, Tuning: &p.tuning, Pass: r.pass, Event: e, Draw: w.rng.Float64(),
@@ -215,11 +215,11 @@ func outcome(a answer) ratelimit.Outcome {
 	}
 }
 
-// triesPerRound is how many attempts a request gets before it waits for the end of the list, and how many it gets again
-// there.
+// triesPerRound returns how many attempts a request gets in one round: when it is first sent, and again each time it is
+// retried after the other requests.
 func (r *request) triesPerRound() int { return 1 + max(r.process.tuning.MaxRetries, 0) }
 
-// retryLater tries the request again after a delay. As in a real run, other requests go ahead meanwhile.
+// retryLater tries the request again after a delay. As in a real run, other requests go first.
 func (r *request) retryLater(e *ratelimit.Event) {
 	p, w := r.process, r.process.world
 	delay := machine.RetryDelay((r.attempt-1)%r.triesPerRound()+1, e, w.rng.Float64())
@@ -229,8 +229,8 @@ func (r *request) retryLater(e *ratelimit.Event) {
 	w.clock.schedule(delay, func() { p.retriesDue = append(p.retriesDue, r) })
 }
 
-// giveUp counts the request as failed. A real run would leave all further items pending. The simulation starts a new
-// request when the block is over, so that the recovery shows.
+// giveUp counts the request as failed. A real run would leave all further items pending, but the simulation starts a
+// new request when the block is over, to show the recovery.
 func (r *request) giveUp(until time.Time) {
 	w := r.process.world
 	r.process.counts.Failed++

@@ -102,15 +102,15 @@ func (t *timeline) countOutcome(o ratelimit.Outcome) {
 // permitCounter checks the ceiling from outside: it counts permits once every process has asked for one. Only then do
 // all processes know the smallest ceiling.
 type permitCounter struct {
-	notAsked int // number of processes that have not asked yet
-	window   time.Duration
-	ceiling  int
-	recent   []time.Duration
-	peak     int
+	processesNotAsked int // number of processes that have not asked yet
+	window            time.Duration
+	ceiling           int
+	recent            []time.Duration
+	peak              int
 }
 
 func newPermitCounter(tunings []ratelimit.Tuning) *permitCounter {
-	g := &permitCounter{notAsked: len(tunings), window: tunings[0].CeilingWindow, ceiling: tunings[0].Ceiling}
+	g := &permitCounter{processesNotAsked: len(tunings), window: tunings[0].CeilingWindow, ceiling: tunings[0].Ceiling}
 	for _, t := range tunings[1:] {
 		g.window, g.ceiling = max(g.window, t.CeilingWindow), min(g.ceiling, t.Ceiling)
 	}
@@ -123,7 +123,7 @@ func (g *permitCounter) add(at time.Duration) {
 		gone++
 	}
 	g.recent = append(g.recent[gone:], at)
-	if g.notAsked == 0 {
+	if g.processesNotAsked == 0 {
 		g.peak = max(g.peak, len(g.recent))
 	}
 }

@@ -42,7 +42,7 @@ type answer struct {
 	status  int           // 0: no answer
 	latency time.Duration // never if the connection stays silent
 	header  http.Header   // nil: no header fields
-	foreign bool          // a good status, but another server's page
+	foreign bool          // a good status with another server's page
 }
 
 const never = time.Duration(math.MaxInt64)
@@ -84,7 +84,7 @@ func (s *server) answer(at time.Duration) answer {
 		case "silent":
 			a.status, a.latency = 0, never
 		}
-		return a // the first rule that is not a delay decides
+		return a // only the first rule counts, apart from delays
 	}
 	return a
 }
@@ -265,7 +265,7 @@ type event struct {
 	run func()
 }
 
-func (c *clock) schedule(after time.Duration, do func()) {
+func (c *clock) schedule(after time.Duration, action func()) {
 	at := c.now + max(after, 0)
 	i, _ := slices.BinarySearchFunc(c.events, at, func(e event, at time.Duration) int {
 		if e.at <= at {
@@ -273,7 +273,7 @@ func (c *clock) schedule(after time.Duration, do func()) {
 		}
 		return 1
 	})
-	c.events = slices.Insert(c.events, i, event{at, do})
+	c.events = slices.Insert(c.events, i, event{at, action})
 }
 
 func (c *clock) next() (at time.Duration, ok bool) {

@@ -46,8 +46,8 @@ type folder struct {
 	entries     []Entry
 	checksum    uint64    // checksum of entries
 	stableSince time.Time // time of the first scan that saw these entries
-	hasVideo    bool      // it has a video, complete or not
-	incomplete  bool      // it has an incomplete download
+	hasVideo    bool      // whether the folder has a video, complete or not
+	incomplete  bool      // whether the folder has an incomplete download
 }
 
 type retry struct {
@@ -127,9 +127,8 @@ type Group struct {
 }
 
 // Due returns the groups that have settled and are not processed yet, and when the next one may settle; zero if there
-// is none. beside contains the processed groups below the same top folders as due: a season's poster may concern them
-// too.
-func (m *Machine) Due(now time.Time, basis string) (due, beside []Group, next time.Time) {
+// is none. related has the processed groups below the same top folders: a season's poster may concern them too.
+func (m *Machine) Due(now time.Time, inputsDigest string) (due, related []Group, next time.Time) {
 	settled := map[string][]Group{} // processed groups that have settled, by top folder
 	news := map[string]bool{}
 	for _, g := range m.groups() {
@@ -138,7 +137,7 @@ func (m *Machine) Due(now time.Time, basis string) (due, beside []Group, next ti
 		switch {
 		case g.incomplete:
 			continue // renaming the incomplete file will cause a scan
-		case m.state.isProcessed(&g, basis):
+		case m.state.isProcessed(&g, inputsDigest):
 			if !now.Before(ready) {
 				settled[top] = append(settled[top], g)
 			}
@@ -158,10 +157,10 @@ func (m *Machine) Due(now time.Time, basis string) (due, beside []Group, next ti
 	}
 	for _, top := range slices.Sorted(maps.Keys(news)) {
 		if top != "." {
-			beside = append(beside, settled[top]...)
+			related = append(related, settled[top]...)
 		}
 	}
-	return due, beside, next
+	return due, related, next
 }
 
 func (m *Machine) groups() []Group {
@@ -183,7 +182,7 @@ func (m *Machine) groups() []Group {
 		for owner != "." && !hasVideos[owner] {
 			above := path.Dir(owner)
 			if above == "." && !library.IsSubtitleFolder(path.Base(owner)) {
-				break // it does not belong to the videos next to it
+				break // the folder does not belong to the videos next to it
 			}
 			owner = above
 		}
@@ -227,19 +226,19 @@ func (m *Machine) Entries(dir string) []Entry {
 	return nil
 }
 
-// MarkProcessed records that a batch has processed a group. left means that some files were skipped and are tried again
-// when basis changes. Files that are missing since the scan were moved by the batch; if there are new ones, the group
-// must settle again.
-func (m *Machine) MarkProcessed(g *Group, before map[string][]Entry, basis string, left bool) {
+// MarkProcessed records that a batch has processed a group. hasSkipped means that some files were skipped and are tried
+// again when the inputs change. Files that are missing since the scan were moved by the batch; if there are new ones,
+// the group must settle again.
+func (m *Machine) MarkProcessed(g *Group, before map[string][]Entry, inputsDigest string, hasSkipped bool) {
 	delete(m.retries, g.Dir)
 	for _, dir := range g.Folders {
 		if !isSubset(m.Entries(dir), before[dir]) {
-			return // it settles again
+			return // the group must settle again
 		}
 	}
 	for _, now := range m.groups() {
 		if now.Dir == g.Dir {
-			m.state.Folders[g.Dir] = Processed{Fingerprint: now.Fingerprint, InputsDigest: basis, HasSkipped: left}
+			m.state.Folders[g.Dir] = Processed{Fingerprint: now.Fingerprint, InputsDigest: inputsDigest, HasSkipped: hasSkipped}
 		}
 	}
 }
@@ -306,16 +305,16 @@ type Processed struct {
 const stateVersion = 1
 
 // NewState returns the state of a watch that has done nothing.
-func NewState(asked string) *State {
-	return &State{Version: stateVersion, Options: asked, Folders: map[string]Processed{}, Reported: map[string]string{}}
+func NewState(options string) *State {
+	return &State{Version: stateVersion, Options: options, Folders: map[string]Processed{}, Reported: map[string]string{}}
 }
 
 // ReadState reads a state file. It returns a new state if the file is missing, damaged, or was written for other
 // options.
-func ReadState(file, asked string) (*State, error) {
+func ReadState(file, options string) (*State, error) {
 	in, err := lockfile.Open(file, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return NewState(asked), nil
+		return NewState(options), nil
 	}
 	if err != nil {
 		return nil, err
@@ -325,22 +324,21 @@ func ReadState(file, asked string) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := NewState(asked)
-	if json.Unmarshal(text, s) != nil || s.Version != stateVersion || s.Options != asked || s.Folders == nil ||
+	s := NewState(options)
+	if json.Unmarshal(text, s) != nil || s.Version != stateVersion || s.Options != options || s.Folders == nil ||
 		s.Reported == nil {
-		return NewState(asked), nil
+		return NewState(options), nil
 	}
 	return s, nil
 }
 
-// Write saves the state in a file.
 func (s *State) Write(file string) error {
 	return atomicfile.Write(file, 0o600, func(w io.Writer) error { return json.NewEncoder(w).Encode(s) })
 }
 
-func (s *State) isProcessed(g *Group, basis string) bool {
+func (s *State) isProcessed(g *Group, inputsDigest string) bool {
 	d, known := s.Folders[g.Dir]
-	return known && d.Fingerprint == g.Fingerprint && (!d.HasSkipped || d.InputsDigest == basis)
+	return known && d.Fingerprint == g.Fingerprint && (!d.HasSkipped || d.InputsDigest == inputsDigest)
 }
 
 // ShouldReport reports whether a skipped file's reason is new, and remembers it.

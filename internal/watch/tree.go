@@ -34,13 +34,13 @@ func (t *Tree) Root() organize.Root { return t.root }
 func (t *Tree) Check() error { return CheckSame(t.root) }
 
 // CheckSame returns an error unless a folder exists and is the same as before.
-func CheckSame(was organize.Root) error {
-	now, err := disk.RootOf(was.Path)
+func CheckSame(before organize.Root) error {
+	now, err := disk.RootOf(before.Path)
 	switch {
 	case err != nil:
 		return err
-	case now.Root != was:
-		return lang.Error("%s is not the same folder as before", was.Path)
+	case now.Root != before:
+		return lang.Error("%s is not the same folder as before", before.Path)
 	}
 	return nil
 }
@@ -49,7 +49,6 @@ func (t *Tree) fullPath(name string) string {
 	return filepath.Join(t.root.Path, filepath.FromSlash(name))
 }
 
-// Read implements Disk.
 func (t *Tree) Read(dir string) ([]Entry, error) {
 	list, err := os.ReadDir(t.fullPath(dir)) // sorted by name
 	if err != nil {
@@ -61,7 +60,7 @@ func (t *Tree) Read(dir string) ([]Entry, error) {
 		if e.Type().IsRegular() {
 			info, err := e.Info()
 			if err != nil {
-				continue // it has been removed
+				continue // removed since ReadDir
 			}
 			entry.Size, entry.MTime = info.Size(), info.ModTime().UnixNano()
 		}
@@ -89,7 +88,7 @@ func IsWatchLimit(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE)
 }
 
-// System receives the operating system's notices of changes. It must be closed.
+// System receives the operating system's notices of changes. The caller must close it.
 type System struct {
 	tree     *Tree
 	watcher  *fsnotify.Watcher
@@ -102,9 +101,8 @@ type System struct {
 	noticesLost bool
 }
 
-// Listen starts to receive notices for a tree, and for the folder elsewhere, which is outside it. It may return
-// ErrNoNotices.
-func Listen(t *Tree, elsewhere string) (*System, error) {
+// Listen starts to receive notices for a tree, and for extraDir, a folder outside it. It may return ErrNoNotices.
+func Listen(t *Tree, extraDir string) (*System, error) {
 	if fileSystemsWithoutNotices[t.root.Type] {
 		return nil, ErrNoNotices
 	}
@@ -115,11 +113,11 @@ func Listen(t *Tree, elsewhere string) (*System, error) {
 	s := &System{
 		tree:        t,
 		watcher:     watcher,
-		extraDir:    elsewhere,
+		extraDir:    extraDir,
 		ready:       make(chan struct{}, 1),
 		changedDirs: map[string]bool{},
 	}
-	_ = watcher.Add(elsewhere) // on failure, a rescan finds its changes
+	_ = watcher.Add(extraDir) // on failure, a rescan finds its changes
 	s.done.Go(s.listen)
 	return s, nil
 }
@@ -138,7 +136,8 @@ func (s *System) listen() {
 				return
 			}
 			switch {
-			case e.Name == s.tree.root.Path && (e.Has(fsnotify.Rename) || e.Has(fsnotify.Remove)): // it sends no more notices
+			// a removed folder sends no more notices
+			case e.Name == s.tree.root.Path && (e.Has(fsnotify.Rename) || e.Has(fsnotify.Remove)):
 				s.markAll()
 			case e.Op != fsnotify.Chmod:
 				s.markDirty(filepath.Dir(e.Name))

@@ -47,7 +47,8 @@ const (
 type Result struct {
 	RetryAll     bool            // the batch failed: retry all of it later
 	RetryFolders map[string]bool // folders to retry later: TMDB could not be asked, or apply refused a file
-	// Skipped files, by their path below the watched folder; true if new pins or a new index may change that.
+	// Skipped has the skipped files, by their path below the watched folder; true if new pins or a new index may change
+	// that.
 	Skipped map[string]bool
 	Err     error // an error that ends the watch
 }
@@ -71,21 +72,21 @@ type Config struct {
 // Watcher watches a folder and runs a batch for the groups that have settled.
 type Watcher struct {
 	Config
-	machine      *Machine
-	dirty        map[string]time.Time // folders with notices, and when to scan them
-	now          time.Time            // the time of the current scan
-	rescanAt     time.Time
-	polling      bool
-	folderLost   bool
-	unreadable   map[string]bool
-	reportedOpen map[string]bool
+	machine            *Machine
+	dirty              map[string]time.Time // folders with notices, and when to scan them
+	now                time.Time            // the time of the current scan
+	rescanAt           time.Time
+	polling            bool
+	folderLost         bool
+	unreadable         map[string]bool
+	reportedBusyVideos map[string]bool
 }
 
 // New returns a Watcher before its first scan.
 func New(c Config) *Watcher {
 	return &Watcher{
 		Config: c, machine: NewMachine(c.Settle, c.State), dirty: map[string]time.Time{}, polling: c.Notices == nil,
-		unreadable: map[string]bool{}, reportedOpen: map[string]bool{},
+		unreadable: map[string]bool{}, reportedBusyVideos: map[string]bool{},
 	}
 }
 
@@ -184,7 +185,7 @@ func (w *Watcher) isPresent() bool {
 	case w.folderLost:
 		w.folderLost = false
 		w.OnEvent(FolderFound, ".", nil)
-		w.rescanAt = w.now // there were no notices while it was missing
+		w.rescanAt = w.now // the missing folder sent no notices
 	}
 	return true
 }
@@ -234,14 +235,14 @@ func (w *Watcher) scan(dir string, all bool) {
 }
 
 type batchWork struct {
-	groups []Group // settled and not processed yet
-	dirs   []string
-	basis  string
+	groups       []Group // settled and not processed yet
+	folders      []string
+	inputsDigest string
 }
 
 func (w *Watcher) settledWork() (batchWork, time.Time) {
-	out := batchWork{basis: w.InputsDigest()}
-	due, beside, next := w.machine.Due(w.now, out.basis)
+	out := batchWork{inputsDigest: w.InputsDigest()}
+	due, beside, next := w.machine.Due(w.now, out.inputsDigest)
 	if len(due) == 0 || !w.isPresent() {
 		return out, next
 	}
@@ -250,7 +251,7 @@ func (w *Watcher) settledWork() (batchWork, time.Time) {
 			w.scan(dir, false)
 		}
 	}
-	due, beside, next = w.machine.Due(w.now, out.basis)
+	due, beside, next = w.machine.Due(w.now, out.inputsDigest)
 	for _, g := range due {
 		if w.hasOpenVideo(&g) {
 			w.machine.Postpone(w.now, g.Dir)
@@ -260,11 +261,11 @@ func (w *Watcher) settledWork() (batchWork, time.Time) {
 			continue
 		}
 		out.groups = append(out.groups, g)
-		out.dirs = append(out.dirs, g.Folders...)
+		out.folders = append(out.folders, g.Folders...)
 	}
 	if len(out.groups) > 0 {
 		for _, g := range beside {
-			out.dirs = append(out.dirs, g.Folders...)
+			out.folders = append(out.folders, g.Folders...)
 		}
 	}
 	return out, next
@@ -277,8 +278,8 @@ func (w *Watcher) hasOpenVideo(g *Group) bool {
 				continue
 			}
 			name := joinPath(dir, e.Name)
-			if !w.reportedOpen[name] {
-				w.reportedOpen[name] = true
+			if !w.reportedBusyVideos[name] {
+				w.reportedBusyVideos[name] = true
 				w.OnEvent(VideoBeingWritten, name, nil)
 			}
 			return true
@@ -287,12 +288,12 @@ func (w *Watcher) hasOpenVideo(g *Group) bool {
 	return false
 }
 
-func (w *Watcher) runBatch(ctx context.Context, do batchWork) error {
+func (w *Watcher) runBatch(ctx context.Context, work batchWork) error {
 	before := map[string][]Entry{}
-	for _, dir := range do.dirs {
+	for _, dir := range work.folders {
 		before[dir] = w.machine.Entries(dir)
 	}
-	result := w.Batch(ctx, do.dirs)
+	result := w.Batch(ctx, work.folders)
 	switch {
 	case result.Err != nil:
 		return result.Err
@@ -301,7 +302,7 @@ func (w *Watcher) runBatch(ctx context.Context, do batchWork) error {
 	}
 	w.now = time.Now()
 	if w.isPresent() {
-		for _, dir := range do.dirs {
+		for _, dir := range work.folders {
 			if w.machine.HasSeen(dir) {
 				w.scan(dir, false)
 			}
@@ -313,16 +314,16 @@ func (w *Watcher) runBatch(ctx context.Context, do batchWork) error {
 			retryable[path.Dir(file)] = true
 		}
 	}
-	for i := range do.groups {
-		g := &do.groups[i]
+	for i := range work.groups {
+		g := &work.groups[i]
 		if result.RetryAll || anyOf(g.Folders, result.RetryFolders) {
 			w.machine.RetryLater(w.now, g, firstRetryDelay, max(w.Rescan, firstRetryDelay))
 			continue
 		}
-		w.machine.MarkProcessed(g, before, do.basis, anyOf(g.Folders, retryable))
+		w.machine.MarkProcessed(g, before, work.inputsDigest, anyOf(g.Folders, retryable))
 	}
 	if !w.folderLost && !result.RetryAll {
-		w.State.Prune(w.machine.HasSeen, do.dirs, result.Skipped)
+		w.State.Prune(w.machine.HasSeen, work.folders, result.Skipped)
 	}
 	return w.Save()
 }

@@ -124,10 +124,10 @@ func (c *claimTable) lockFor(key string) *claimLock {
 
 // removeUser removes a lock that no goroutine uses any longer. free is false if the caller gave up waiting. The
 // kernel's wait then goes on, and the lock stays in the table so that the next request joins that wait.
-func (c *claimTable) removeUser(l *claimLock, free bool) {
+func (c *claimTable) removeUser(l *claimLock, waitEnded bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if l.userCount--; l.userCount == 0 && free {
+	if l.userCount--; l.userCount == 0 && waitEnded {
 		delete(c.locks, l.lock.Path())
 	}
 }
