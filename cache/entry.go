@@ -28,7 +28,6 @@ const (
 	minCompressedBody = 256
 )
 
-// errBadEntry reports a stored value that can't be decoded as an Entry.
 var errBadEntry = errors.New("stored answer can't be read")
 
 // Entry is one stored answer.

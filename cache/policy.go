@@ -112,7 +112,6 @@ func (p *Policy) Keep(c Class) time.Duration {
 	return min(p[c].Keep, KeepLimit)
 }
 
-// volatility says how soon an answer may change.
 type volatility uint8
 
 const (

@@ -37,7 +37,6 @@ type Tries struct {
 	nextAttemptAt  time.Time
 }
 
-// tryRecord has the earlier tries of one request.
 type tryRecord struct {
 	tries       int
 	firstNumber uint64 // Number of the first permit

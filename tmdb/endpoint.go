@@ -180,7 +180,6 @@ func checkNumber(got int, asked string) error {
 	return nil
 }
 
-// row is an element of a result list.
 type row interface{ rowID() int }
 
 // checkRows checks that the list is present and that each row has a positive id.

@@ -260,7 +260,6 @@ func textContains(text string) func(error) bool {
 	return func(err error) bool { return strings.Contains(err.Error(), text) }
 }
 
-// isTLSAlert reports whether the server ended the handshake with an alert.
 func isTLSAlert(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "remote error"

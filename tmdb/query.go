@@ -71,7 +71,6 @@ func (q *query) reject(field, reason string) *query {
 	return q
 }
 
-// setText sets a parameter unless value is "".
 func (q *query) setText(name, value string) *query {
 	if value != "" {
 		q.set(name, value)

@@ -161,7 +161,6 @@ func readClientsFile(path string, bad *errorList) ([]Client, error) {
 	return readClients(in, list, bad), nil
 }
 
-// isFrom reports whether the client is in the file at path.
 func (c *Client) isFrom(path string) bool { return strings.HasPrefix(c.Place, path+":") }
 
 // WithoutRevokedClients reads clients.yaml again and returns a copy of c without the clients that are no longer in it;

@@ -235,7 +235,6 @@ func (e *exchange) resolveLostReply(ctx context.Context, err error) (done bool, 
 	return err == nil && !write, err
 }
 
-// wasWritten reports whether the unconfirmed write happened after all.
 func (e *exchange) wasWritten() bool {
 	if e.unconfirmed.sequence == 0 || !e.cached.wrote(e.writer, e.unconfirmed.generation, e.unconfirmed.sequence) {
 		return false
@@ -289,7 +288,6 @@ func (e *exchange) decide() (write bool, err error) {
 	return true, nil
 }
 
-// lacksKnownWrite reports whether f lacks a write that this process knows of.
 func (b *Backend) lacksKnownWrite(f *frame) bool {
 	k := &b.trusted
 	return b.hasTrusted && (f.generation != k.generation || f.sequence < k.sequence ||

@@ -27,7 +27,6 @@ const (
 	versionFrom, versionTo = 16, 36
 )
 
-// errGarbled means that the bytes are not a frame.
 var errGarbled = errors.New("no valid limiter state")
 
 // generation identifies a state from its creation on. If the state is lost and created again, its generation changes.

@@ -34,7 +34,6 @@ type Claim struct {
 	Waited  time.Duration // how long Claim waited for other holders
 }
 
-// errHolderStopped ends the wait for a claim whose holder has stopped.
 var errHolderStopped = errors.New("holder of the claim does not move")
 
 // claimTable holds the claims that this process has or waits for.
@@ -57,7 +56,6 @@ func (s *Store) Claim(ctx context.Context, key string, onWait func()) (Claim, er
 // WaitingRequests returns how many requests of this process are waiting for the answer of another process.
 func (s *Store) WaitingRequests() int { return int(s.claims.waiting.Load()) }
 
-// acquire implements Store.Claim.
 func (c *claimTable) acquire(ctx context.Context, key string, onWait func()) (Claim, error) {
 	none := Claim{Release: func() {}}
 	if c.db.mode() != modeReadWrite {

@@ -90,7 +90,6 @@ func (d *database) stopUsingDisk(cause error) {
 	d.warnings.warn(Warning{Kind: WarnMemory, Path: d.dir, Err: cause})
 }
 
-// stopWriting makes the store write nothing to disk until the process ends.
 func (d *database) stopWriting(cause error) {
 	d.mu.Lock()
 	d.currentMode = max(d.currentMode, modeReadOnly)
@@ -242,7 +241,6 @@ func (d *database) beginReading(ctx context.Context) (release func(), died bool,
 	return unlock, false, err
 }
 
-// endSession returns a function that clears the session byte and unlocks.
 func (d *database) endSession(unlock func()) func() {
 	return func() {
 		_, _ = d.lock.setSessionByte(false) // if the byte stays set, the next session checks the pages

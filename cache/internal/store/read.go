@@ -222,7 +222,6 @@ func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, e
 	return out, firstErr
 }
 
-// newestTimes collects the newest fetch time of each resource.
 type newestTimes struct {
 	byResource map[string]time.Time
 	now        time.Time

@@ -253,7 +253,6 @@ func (w Warning) Error() string {
 
 func (w Warning) Unwrap() error { return w.Err }
 
-// warningLog reports each kind of warning once.
 type warningLog struct {
 	callback func(Warning)
 	mu       sync.Mutex

@@ -99,7 +99,6 @@ func (v view) freeOrphans() (o Orphans) {
 	return o
 }
 
-// fitsBudget reports whether n more requests fit into the budget and into the sum of the accounts' quotas.
 func (v view) fitsBudget(n int, quotas []candidate) bool {
 	if !v.fitsAddressBudget(n) {
 		return false

@@ -335,7 +335,7 @@ func (u *usage) mergeMax(last usage) {
 	}
 }
 
-// translateKey returns the number of a key that has the number id in others; 0 if the key is unknown here.
+// translateKey returns the number of a key whose number in another state is id; 0 if the key is unknown here.
 func (l *accounts) translateKey(others *accounts, id uint64) uint64 {
 	theirs, k := others.keyByID(id)
 	if k == nil {

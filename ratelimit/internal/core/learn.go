@@ -36,7 +36,6 @@ func (l *learnedLimit) rate() float64 {
 	return float64(l.answers) / l.window.Seconds()
 }
 
-// capRate returns baseRate, or the learned rate if that is lower.
 func (l *learnedLimit) capRate(baseRate float64) float64 {
 	if l.answers == 0 {
 		return baseRate

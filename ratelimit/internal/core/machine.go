@@ -333,7 +333,6 @@ func (m *machine) confirmed(r *Rule, f *ruleInput) bool {
 	return m.confirmations >= f.t.Hysteresis
 }
 
-// enter makes the transition of a rule.
 func (m *machine) enter(r *Rule, f *ruleInput) Transition {
 	tr := Transition{From: m.state, To: r.To, Reason: r.Reason}
 	if m.state == Normal {
@@ -362,7 +361,6 @@ func (m *machine) maxCooldown(t *Tuning) time.Duration {
 	return max(min(t.SleepMaxOutage, t.SleepMax), t.SleepMin)
 }
 
-// clampedCooldown returns the cooldown within the bounds of the tuning.
 func (m *machine) clampedCooldown(t *Tuning) time.Duration {
 	return min(max(m.cooldown, t.SleepMin), m.maxCooldown(t))
 }
@@ -442,7 +440,6 @@ func (m *machine) block(l *timeline) Block {
 	return Block{m.state, m.reason, l.wallTime(m.since), l.wallTime(m.blockEnd(l.now))}
 }
 
-// record is one answer in the window.
 type record struct {
 	at      int64 // shared time in milliseconds
 	outcome Outcome
@@ -496,7 +493,7 @@ func (w *window) count(now Stamp, t *Tuning) Counts {
 	return w.countNewest(now, t, t.WindowRecords)
 }
 
-// countNewest counts answers like count, but at most the newest ones up to the number most.
+// countNewest counts answers like count, but at most the newest limit ones.
 func (w *window) countNewest(now Stamp, t *Tuning, limit int) Counts {
 	oldest := millis(now) - t.Window.Milliseconds()
 	first := max(len(w.records)-min(limit, t.WindowRecords), 0)

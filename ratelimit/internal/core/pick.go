@@ -84,7 +84,6 @@ func (v view) findFreeKey(c *candidate) (best *accountKey) {
 	return best
 }
 
-// accountReady reports whether any account of a process can take a request now.
 func (v view) accountReady(p *process) bool {
 	for i := range v.s.accounts.list {
 		a := &v.s.accounts.list[i]

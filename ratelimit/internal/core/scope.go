@@ -84,7 +84,6 @@ func (b *bucket) start(now Stamp, p pace, tokens float64) {
 	}
 }
 
-// wait returns the time until the bucket has a token.
 func (b *bucket) wait(now Stamp, p pace) time.Duration {
 	slack := time.Duration((p.burst - 1) * float64(p.interval()))
 	return max(b.fullAt.sub(now)-slack, 0)

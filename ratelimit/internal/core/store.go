@@ -91,7 +91,6 @@ func NewOwnerOf(process string) string {
 	return process
 }
 
-// processIDOf returns the process's id from an owner's id.
 func processIDOf(owner string) string {
 	id, _, _ := strings.Cut(owner, "#")
 	return id

@@ -109,7 +109,6 @@ func (e *TuningError) Error() string {
 	return b.String()
 }
 
-// constraint is a condition on the values of two settings.
 type constraint struct {
 	key, other string
 	ok         func(t *Tuning) bool

@@ -158,7 +158,6 @@ func (s *Snapshot) Leave(at Instant, owner string) {
 	}
 }
 
-// expire ends leases that have expired, and drops abandoned tickets and reservations.
 func (v view) expire() {
 	q := &v.s.queue
 	q.leases = slices.DeleteFunc(q.leases, func(l lease) bool {

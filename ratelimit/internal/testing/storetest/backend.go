@@ -227,7 +227,6 @@ func (p *Place) setLiving(owner string, lives bool) {
 	p.living[owner] = lives
 }
 
-// backend is the Backend of one process.
 type backend struct {
 	*Place
 	owner string

@@ -65,7 +65,6 @@ func tryGrant(at ratelimit.Instant, s *ratelimit.Snapshot, tu *ratelimit.Tuning)
 	return g.Pass.Number
 }
 
-// countPermits returns how many permits are in use.
 func countPermits(t *testing.T, st ratelimit.Store) int {
 	t.Helper()
 	got, err := ratelimit.Operator{Store: st}.Status(t.Context(), tuning())
@@ -211,7 +210,6 @@ func failuresAmongOthers(t *testing.T, w World) {
 	}
 }
 
-// limiter returns the limiter of another process.
 func limiter(t *testing.T, w World, tu ratelimit.Tuning) (*ratelimit.Limiter, ratelimit.Store) {
 	t.Helper()
 	st := w.Open(t)
