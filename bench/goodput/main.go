@@ -5,7 +5,7 @@
 //	go run -C bench ./goodput -virtual [-clients rate+backoff,...] [-only TEXT] [-seeds 2] [-for 10m] [-tuned]
 //
 // The first form runs real processes against one stand-in each. The second runs the same code in virtual time against
-// simulated upstreams, with failed items set aside as a run of anivault does, and compares each share with its goal.
+// simulated upstreams, and compares each share with its goal. Ours sets failed items aside, as a run of anivault does.
 // -only picks the upstreams with a text in their name; -tuned lets all send 45 a second. -errors 20,25 are the lasting
 // errors of the first form, in percent.
 //

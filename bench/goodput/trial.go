@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/bench/kit"
+	"github.com/anivault/anivault/bench/virtual"
 	"github.com/anivault/anivault/internal/simulate"
 	"github.com/anivault/anivault/internal/tmdbfake"
 	"github.com/anivault/anivault/internal/upstream"
@@ -83,7 +84,7 @@ func (t *trial) run(start time.Time) (err error) {
 	for _, r := range reports {
 		t.failed += r.Failed
 	}
-	t.possible = simulate.Possible(t.scenario, limits, latency, min(slots*t.processes, totalSlots), t.length)
+	t.possible = simulate.Possible(t.scenario, limits, latency, min(virtual.Slots*t.processes, totalSlots), t.length)
 	return nil
 }
 
@@ -120,7 +121,6 @@ func (t *trial) process(i int, url, dir string, start time.Time) (sum report, er
 		if err := json.Unmarshal(out, &r); err != nil {
 			return sum, err
 		}
-		sum.Done += r.Done
 		sum.Failed += r.Failed
 	}
 	return sum, nil

@@ -5,27 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"io"
 	"net/http"
+	neturl "net/url"
 	"os"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/anivault/anivault/bench/peers"
 	"github.com/anivault/anivault/bench/virtual"
 )
 
-// What one process does: eight workers fetch items, four requests at a time.
-const (
-	slots   = virtual.Slots // requests on the wire
-	workers = virtual.Workers
-)
-
 // report is what a process prints at its end.
-type report struct{ Done, Failed int64 }
+type report struct{ Failed int64 }
 
 // work is the main function of a process.
 func work(args []string) error {
@@ -39,9 +30,13 @@ func work(args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	target, err := neturl.Parse(*url)
+	if err != nil {
+		return err
+	}
 	base := http.DefaultTransport.(*http.Transport).Clone()
-	base.MaxIdleConnsPerHost = workers
-	c, err := newClient(*name, &wire{base, make(chan struct{}, slots)}, *dir)
+	base.MaxIdleConnsPerHost = virtual.Workers
+	c, err := newClient(*name, &wire{base, make(chan struct{}, virtual.Slots), target, strconv.Itoa(*process)}, *dir)
 	if err != nil {
 		return err
 	}
@@ -49,54 +44,19 @@ func work(args []string) error {
 	// No deadline: a client that sees one may give up before it.
 	ctx, cancel := context.WithCancel(context.Background())
 	defer time.AfterFunc(time.Until(time.Unix(0, *end)), cancel).Stop()
-	var r report
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(func() {
-			for ctx.Err() == nil {
-				err := fetch(ctx, c, *url, *process)
-				switch {
-				case err == nil:
-					atomic.AddInt64(&r.Done, 1)
-				case ctx.Err() == nil:
-					atomic.AddInt64(&r.Failed, 1)
-					_ = peers.Sleep(ctx, time.Second) // an item may fail at once; nobody fails a million of them
-				}
-			}
-		})
-	}
-	group.Wait()
-	if err := c.close(); err != nil {
-		return err
-	}
-	return json.NewEncoder(os.Stdout).Encode(r)
+	list := virtual.NewList(0, 0, 0)
+	list.Fetch(ctx, &c)
+	c.Close()
+	return json.NewEncoder(os.Stdout).Encode(report{Failed: int64(list.Failed())})
 }
 
-// fetch gets one item.
-func fetch(ctx context.Context, c client, url string, process int) error {
-	ctx, cancel := context.WithTimeout(ctx, peers.MaxItem)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("X-Process", strconv.Itoa(process))
-	resp, err := c.do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("status %d", resp.StatusCode)
-	}
-	_, err = io.Copy(io.Discard, resp.Body)
-	return err
-}
-
-// wire is the transport of all clients: it limits the requests on the wire and reads bodies whole.
+// wire is the transport of all clients: it sends every item to the stand-in, limits the requests on the wire and reads
+// bodies whole.
 type wire struct {
-	base  http.RoundTripper
-	slots chan struct{}
+	base    http.RoundTripper
+	slots   chan struct{}
+	target  *neturl.URL
+	process string
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -107,6 +67,9 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, req.Context().Err()
 	}
 	defer func() { <-w.slots }()
+	req = req.Clone(req.Context())
+	req.URL, req.Host = w.target, ""
+	req.Header.Set("X-Process", w.process)
 	resp, err := w.base.RoundTrip(req)
 	if err != nil {
 		return nil, err

@@ -75,7 +75,7 @@ func (t *Trial) Run() {
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	for i := range t.Processes {
-		l := &list{chance: rand.New(rand.NewPCG(t.Seed, uint64(i))), broken: t.Broken} //nolint:gosec // as above
+		l := NewList(t.Seed, uint64(i), t.Broken)
 		group.Go(func() {
 			if t.Life > 0 { // not all at the same moment
 				_ = peers.Sleep(ctx, time.Duration(i)*t.Life/time.Duration(t.Processes))
@@ -87,7 +87,7 @@ func (t *Trial) Run() {
 				}
 			}
 			mu.Lock()
-			t.Failed += l.failed
+			t.Failed += l.Failed()
 			mu.Unlock()
 		})
 	}
@@ -96,7 +96,7 @@ func (t *Trial) Run() {
 }
 
 // process is the life of one process.
-func (t *Trial) process(ctx context.Context, s *Server, l *list) error {
+func (t *Trial) process(ctx context.Context, s *Server, l *List) error {
 	if t.Life > 0 {
 		var end context.CancelFunc
 		ctx, end = context.WithTimeout(ctx, t.Life)
@@ -110,21 +110,13 @@ func (t *Trial) process(ctx context.Context, s *Server, l *list) error {
 	// The deadline is not shown: a client that sees one may give up before it.
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, end)()
-	var workers sync.WaitGroup
-	for range Workers {
-		workers.Go(func() {
-			for life.Err() == nil {
-				l.ask(life, &c)
-			}
-		})
-	}
-	workers.Wait()
+	l.Fetch(life, &c)
 	end()
 	return nil
 }
 
-// list is the endless list of a process, with the items that it has set aside.
-type list struct {
+// List is the endless list of a process, with the items that it has set aside.
+type List struct {
 	broken float64
 
 	mu     sync.Mutex
@@ -142,7 +134,32 @@ type item struct {
 	last  bool // it is asked for the second time
 }
 
-func (l *list) next() *item {
+// NewList returns a list of which a share is broken: it can't be had.
+func NewList(seed, process uint64, broken float64) *List {
+	return &List{chance: rand.New(rand.NewPCG(seed, process)), broken: broken} //nolint:gosec // as above
+}
+
+// Failed returns the number of good items given up.
+func (l *List) Failed() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failed
+}
+
+// Fetch fetches items with all workers until ctx ends.
+func (l *List) Fetch(ctx context.Context, c *Client) {
+	var workers sync.WaitGroup
+	for range Workers {
+		workers.Go(func() {
+			for ctx.Err() == nil {
+				l.ask(ctx, c)
+			}
+		})
+	}
+	workers.Wait()
+}
+
+func (l *List) next() *item {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -160,7 +177,7 @@ func (l *list) next() *item {
 }
 
 // ask asks for the next item, and sets it aside or gives it up if it can't be had.
-func (l *list) ask(ctx context.Context, c *Client) {
+func (l *List) ask(ctx context.Context, c *Client) {
 	it := l.next()
 	asked := ctx
 	if c.Aside {
