@@ -374,7 +374,11 @@ func (c *call) delay(e *Event) time.Duration {
 	if c.lastExcused {
 		return 0
 	}
-	return core.RetryDelay(c.callerAttempts+c.attempt-c.excused, e, c.l.randFloat())
+	n := c.callerAttempts + c.attempt - c.excused
+	if c.Tries != nil { // after its last retry the caller begins a new round, with a short delay again
+		n %= max(c.l.Tuning().MaxRetries, 0) + 1
+	}
+	return core.RetryDelay(n, e, c.l.randFloat())
 }
 
 func (c *call) retry(ctx context.Context, e *Event) error {

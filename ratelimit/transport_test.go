@@ -636,7 +636,7 @@ func TestARequestThatIsSetAsideIsNotRepeated(t *testing.T) {
 		}
 		ask(1, 1, 750*time.Millisecond)
 		ask(2, 2, 1500*time.Millisecond)
-		ask(3, 3, 3*time.Second)
+		ask(3, 3, 750*time.Millisecond) // the wait before the next round
 		tries.Restart()
 		ask(4, 1, 750*time.Millisecond)
 		if st := r.status(); st.Counts.Server != 1 || st.Failures != 4 { // nothing was answered meanwhile

@@ -11,9 +11,9 @@ import (
 )
 
 // When a request about a series fails, the run defers the series and goes on with others; no worker waits for it. It
-// decides the series again when the retry delay is over. After the last retry it tries once more when all other series
-// are decided. Series that TMDB never answers thus don't slow the others down, and a short outage does not use up every
-// series' retries.
+// decides the series again when the retry delay is over. After its last retry a series waits until all others have been
+// tried, and then gets as many attempts again. Series that TMDB never answers thus don't slow the others down, and a
+// short outage does not use up every series' retries.
 
 // AttemptCounter counts the failed attempts at one series.
 type AttemptCounter interface {
@@ -36,15 +36,17 @@ type seriesTask struct {
 	group       *group
 	recorder    *recorder
 	attempts    AttemptCounter // nil: only one attempt
-	inLastRound bool           // it is tried again at the end of the run
+	tried       bool           // its first attempt is over
+	inLastRound bool           // it has used up the retries of its first round
 	due         time.Time
 }
 
 type deferredQueue struct {
 	mu         sync.Mutex
 	waiting    []*seriesTask // deferred until their due times
-	lastRound  []*seriesTask // deferred until all other series are decided
+	lastRound  []*seriesTask // deferred until all series have been tried
 	inFlight   int           // series that are being decided
+	untried    int           // those of them that are being decided for the first time
 	walkDone   bool          // no new series will come
 	outputFull bool          // the walk waits until the output has room
 	closed     bool          // the run is ending: nothing is tried again
@@ -64,6 +66,10 @@ func (a *deferredQueue) update(f func()) {
 func (a *deferredQueue) putBack(q *seriesTask, retries int) (later bool) {
 	a.update(func() {
 		a.inFlight--
+		if !q.tried {
+			q.tried = true
+			a.untried--
+		}
 		if q.attempts == nil || a.closed {
 			return
 		}
@@ -85,12 +91,11 @@ func (a *deferredQueue) putBack(q *seriesTask, retries int) (later bool) {
 func (a *deferredQueue) next() (q *seriesTask, wait time.Duration, over bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	idle := len(a.waiting) == 0 && a.inFlight == 0
-	if idle && (a.walkDone || a.outputFull) {
-		a.waiting, a.lastRound = a.lastRound, nil
+	if a.untried == 0 && (a.walkDone || a.outputFull) {
+		a.waiting, a.lastRound = append(a.waiting, a.lastRound...), nil
 	}
 	if len(a.waiting) == 0 {
-		return nil, 0, idle && a.walkDone
+		return nil, 0, a.inFlight == 0 && a.walkDone
 	}
 	first := slices.MinFunc(a.waiting, func(x, y *seriesTask) int { return x.due.Compare(y.due) })
 	if wait = time.Until(first.due); wait > 0 {

@@ -118,6 +118,21 @@ func TestASeriesThatAlwaysFailsIsAskedAgainAtTheEnd(t *testing.T) {
 	})
 }
 
+// A series begins its last round once all others have been tried, although another is still in its first round.
+func TestTheLastRoundDoesNotWaitForOtherRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &flaky{fails: map[string]int{"Amber": 3, "Birch": 99}}
+		titles := []string{"Amber"}
+		for i := range 30 {
+			titles = append(titles, fmt.Sprintf("Title%c", 'A'+i))
+		}
+		asked, statuses, _ := tried(t, d, append(titles, "Birch"))
+		if statuses["Amber"] != match.Matched || !strings.Contains(asked, "Title^ Birch Amber Birch") {
+			t.Errorf("%s: %s", statuses["Amber"], asked)
+		}
+	})
+}
+
 // A record that is held back holds back all those behind it, so a full output ends the wait.
 func TestAFullOutputDoesNotWaitForTheEndOfTheList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

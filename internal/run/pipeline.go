@@ -256,7 +256,7 @@ func (p *pipeline) startBatch(ctx context.Context, b *batchState, out chan<- out
 		if p.retry.NewCounter != nil {
 			q.attempts = p.retry.NewCounter()
 		}
-		p.deferred.update(func() { p.deferred.inFlight++ })
+		p.deferred.update(func() { p.deferred.inFlight, p.deferred.untried = p.deferred.inFlight+1, p.deferred.untried+1 })
 		t := p.decider.Turn()
 		resolving.Go(func() { p.decideSeries(ctx, q, t, series) })
 	}
