@@ -1,7 +1,7 @@
 // Command runs measures whether runs of anivault end well, and in time, where the limiter has it hard: one `anivault
 // match` over a library of which some series always fail, and very many `anivault match` at once that share one state.
 //
-//	go run -C bench ./runs [-series 900] [-broken 0,2,5] [-errors 20] [-processes 200] [-bin FILE]
+//	go run -C bench ./runs [-series 900] [-broken 0,2,5] [-errors 20] [-processes 200] [-rate N] [-ceiling N] [-bin FILE]
 //
 // The stand-in allows 50 requests in a sliding second and answers after 20 to 60 ms. A broken series is found, but each
 // question about it is answered with 500. Errors are 500s at random, of all answers. Each of the many processes has a
@@ -38,17 +38,26 @@ func main() {
 	broken := flag.String("broken", "0,2,5", "`percentages` of its series that always fail, a run each")
 	random := flag.String("errors", "20", "`percentages` of all answers that are errors, a run each")
 	processes := flag.Int("processes", 200, "processes that run at once; 0: none")
+	rate := flag.String("rate", "", "ANIVAULT_RATE_BASE of every process (default: the program's own)")
+	ceiling := flag.String("ceiling", "", "ANIVAULT_CEILING of every process (default: the program's own)")
 	bin := flag.String("bin", "", "program to measure (default: build it)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *series, *broken, *random, *processes, *bin); err != nil {
+	var settings []string
+	if *rate != "" {
+		settings = append(settings, "ANIVAULT_RATE_BASE="+*rate)
+	}
+	if *ceiling != "" {
+		settings = append(settings, "ANIVAULT_CEILING="+*ceiling)
+	}
+	if err := run(ctx, *series, *broken, *random, *processes, settings, *bin); err != nil {
 		fmt.Fprintln(os.Stderr, "runs:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, series int, broken, random string, processes int, bin string) error {
+func run(ctx context.Context, series int, broken, random string, processes int, settings []string, bin string) error {
 	var trials []*trial
 	shares, err := kit.Percentages("-broken", broken)
 	if err != nil {
@@ -78,7 +87,7 @@ func run(ctx context.Context, series int, broken, random string, processes int, 
 	fmt.Printf("%s\n\n"+row, kit.Machine(), "processes", "series", "broken", "errors", "seconds", "matched",
 		"good, missed", "requests", "in a second", "at once", "429s", "lock lost")
 	for i, t := range trials {
-		t.program, t.dir = bin, filepath.Join(dir, strconv.Itoa(i))
+		t.program, t.settings, t.dir = bin, settings, filepath.Join(dir, strconv.Itoa(i))
 		if err := t.run(ctx); err != nil {
 			return err
 		}
@@ -94,6 +103,7 @@ func run(ctx context.Context, series int, broken, random string, processes int, 
 // trial is a number of processes with a library each.
 type trial struct {
 	program, dir string
+	settings     []string // environment variables of each process
 	processes    int
 	series       int     // of each process
 	broken       int     // of all
@@ -169,7 +179,7 @@ func (t *trial) library(process int) string {
 func (t *trial) match(ctx context.Context, process int, url string) error {
 	var told bytes.Buffer
 	cmd := exec.CommandContext(ctx, t.program, "match", "--quiet", "--format", "ndjson", t.library(process))
-	cmd.Env, cmd.Stderr = kit.Env(t.dir, url), &told
+	cmd.Env, cmd.Stderr = append(kit.Env(t.dir, url), t.settings...), &told
 	out, err := cmd.Output()
 	const pending = 4
 	if t.broken > 0 || t.errors > 0 {
