@@ -179,27 +179,27 @@ type Span struct {
 	Why      string // why the state was entered; "" if unknown
 }
 
-// AxisScale returns the end of an axis for values up to most, and the distance between its ticks.
-func AxisScale(most float64) (end, tick float64) {
+// AxisScale returns the end of an axis for values up to maximum, and the distance between its ticks.
+func AxisScale(maximum float64) (end, tick float64) {
 	tick = 1
 	for _, factor := range []float64{2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2, 2, 2.5} { // 1, 2, 5, 10, ...
-		if most <= 6*tick {
+		if maximum <= 6*tick {
 			break
 		}
 		tick *= factor
 	}
-	return math.Ceil(most/tick) * tick, tick
+	return math.Ceil(maximum/tick) * tick, tick
 }
 
-// RoundPeriod returns the shortest round period that is at least least and that fits into d at most most times; 4 hours
-// if none does.
-func RoundPeriod(d, least time.Duration, most int) time.Duration {
+// RoundPeriod returns the shortest round period that is at least minimum and of which at most maxCount fit into d; 4
+// hours if there is none.
+func RoundPeriod(d, minimum time.Duration, maxCount int) time.Duration {
 	for _, t := range []time.Duration{
 		100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
 		time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute,
 		2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour,
 	} {
-		if t >= least && int(d/t) <= most {
+		if t >= minimum && int(d/t) <= maxCount {
 			return t
 		}
 	}

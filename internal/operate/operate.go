@@ -43,7 +43,6 @@ type ChangedValue struct {
 // UnknownAccountError means that the configuration does not have the account.
 type UnknownAccountError struct{ Name string }
 
-// Error implements error.
 func (e *UnknownAccountError) Error() string {
 	return fmt.Sprintf("there is no account %q", ui.Escaped(e.Name))
 }
@@ -173,10 +172,10 @@ func (t Target) Resume(ctx context.Context) (ChangedValue, error) {
 	})
 }
 
-func (t Target) changeState(ctx context.Context, do func() error) (ChangedValue, error) {
+func (t Target) changeState(ctx context.Context, change func() error) (ChangedValue, error) {
 	before, err := t.status(ctx)
 	if err == nil {
-		err = do()
+		err = change()
 	}
 	if err != nil {
 		return ChangedValue{}, err

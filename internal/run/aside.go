@@ -28,7 +28,7 @@ type AttemptCounter interface {
 // RetryPolicy says how often a run tries a series whose requests fail. The zero RetryPolicy never retries.
 type RetryPolicy struct {
 	NewCounter func() AttemptCounter
-	MaxRetries int // per series; after the last one, the series gets as many again at the end of the run
+	MaxRetries int // per series; a series that still fails gets as many again at the end of the run
 }
 
 type seriesTask struct {
@@ -63,7 +63,7 @@ func (a *deferredQueue) update(f func()) {
 	}
 }
 
-func (a *deferredQueue) putBack(q *seriesTask, retries int) (later bool) {
+func (a *deferredQueue) putBack(q *seriesTask, retries int) (willRetry bool) {
 	a.update(func() {
 		a.inFlight--
 		if !q.tried {
@@ -78,14 +78,14 @@ func (a *deferredQueue) putBack(q *seriesTask, retries int) (later bool) {
 		switch {
 		case count == 0:
 		case count <= retries:
-			a.waiting, later = append(a.waiting, q), true
+			a.waiting, willRetry = append(a.waiting, q), true
 		case !q.inLastRound:
-			q.inLastRound, later = true, true
+			q.inLastRound, willRetry = true, true
 			q.attempts.Restart()
 			a.lastRound = append(a.lastRound, q)
 		}
 	})
-	return later
+	return willRetry
 }
 
 func (a *deferredQueue) next() (q *seriesTask, wait time.Duration, over bool) {

@@ -22,22 +22,22 @@ type Producer func(ctx context.Context, yield func(Batch) error) error
 // Walk produces the media files below paths, directory by directory.
 func Walk(paths []string, options library.Options) Producer {
 	return func(ctx context.Context, yield func(Batch) error) error {
-		read := parsedNames(paths)
+		read := parsedParts(paths)
 		return library.Walk(ctx, paths, options, func(d library.Dir) error {
 			return yieldDir(d, read, yield)
 		})
 	}
 }
 
-func namePrefixOf(f library.File, read func(string) string) string {
-	return strings.TrimSuffix(read(f.Path), f.Name)
+func namePrefixOf(f library.File, parsedPart func(string) string) string {
+	return strings.TrimSuffix(parsedPart(f.Path), f.Name)
 }
 
-func yieldDir(d library.Dir, read func(string) string, yield func(Batch) error) error {
+func yieldDir(d library.Dir, parsedPart func(string) string, yield func(Batch) error) error {
 	// A folder that is skipped as a whole (hidden, a recycle bin) gets no record.
 	d.Files = slices.DeleteFunc(d.Files, func(f library.File) bool { return f.IsDir })
 	if len(d.Files) > 0 {
-		b := Batch{Files: d.Files, Path: d.Path, AbsDir: d.Abs, NamePrefix: namePrefixOf(d.Files[0], read)}
+		b := Batch{Files: d.Files, Path: d.Path, AbsDir: d.Abs, NamePrefix: namePrefixOf(d.Files[0], parsedPart)}
 		if d.IsRootFile {
 			b.PartID = "file " + d.Files[0].Name
 		}
@@ -57,7 +57,7 @@ func Files(list io.ReadCloser, null bool, options library.Options) Producer {
 	return func(ctx context.Context, yield func(Batch) error) error {
 		defer list.Close()
 		var together Batch
-		alone := parsedNames(nil)
+		alone := parsedParts(nil)
 		flush := func() error {
 			b := together
 			together = Batch{}
@@ -74,7 +74,7 @@ func Files(list io.ReadCloser, null bool, options library.Options) Producer {
 				}
 			}
 			if !d.IsRootFile {
-				return yieldDir(d, parsedNames([]string{listed}), yield)
+				return yieldDir(d, parsedParts([]string{listed}), yield)
 			}
 			if len(together.Files) == 0 {
 				together = Batch{
@@ -180,11 +180,11 @@ func (p *pipeline) parse(b Batch) []*Line {
 	return lines
 }
 
-// parsedNames returns a function that cuts a path to the part that is parsed. That part begins at the path's root, or
+// parsedParts returns a function that cuts a path to the part that is parsed. That part begins at the path's root, or
 // without a root at the file's folder; if that folder only names a season, at the folder above. The folders further up
 // are left out: a login name must not become a title that TMDB is asked about, and the result must not depend on how
 // the path was written.
-func parsedNames(roots []string) func(string) string {
+func parsedParts(roots []string) func(string) string {
 	last, front := "", ""
 	return func(path string) string {
 		from := filepath.Dir(path)

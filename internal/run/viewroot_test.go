@@ -25,7 +25,7 @@ func TestNamesAreReadFromTheNamedPathDownwards(t *testing.T) {
 		{"a file in a season's folder", "alice/Show/Season 2/01.mkv", "Show/Season 2/01.mkv", nil},
 		{"the outer of two roots", "lib/Show/01.mkv", "lib/Show/01.mkv", []string{"lib/Show", "lib"}},
 	} {
-		if got := parsedNames(row.roots)(filepath.FromSlash(row.path)); got != row.want {
+		if got := parsedParts(row.roots)(filepath.FromSlash(row.path)); got != row.want {
 			t.Errorf("%s: %q, want %q", row.name, got, row.want)
 		}
 	}

@@ -22,7 +22,7 @@ type Section struct {
 }
 
 // HasFlag reports whether the section has a flag, such as "weak".
-func (s Section) HasFlag(how string) bool { return slices.Contains(s.Flags, how) }
+func (s Section) HasFlag(flag string) bool { return slices.Contains(s.Flags, flag) }
 
 // List holds the sections of a file in order. Its methods panic if a file has a mistake, such as a missing kind,
 // because the files are part of the program.

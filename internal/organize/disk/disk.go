@@ -93,7 +93,7 @@ func (*Disk) RealPath(dir string) (string, error) {
 func (d *Disk) List(dir string) ([]organize.Item, error) {
 	d.mu.Lock()
 	list := d.prefetched[dir]
-	delete(d.prefetched, dir) // a second call reads the folder again
+	delete(d.prefetched, dir) // so that a second call reads the folder again
 	d.mu.Unlock()
 	if list == nil {
 		return d.list(dir)
@@ -127,7 +127,7 @@ func (d *Disk) list(dir string) ([]organize.Item, error) {
 			now, err := in.Lstat(e.Name)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				continue // it was removed meanwhile
+				continue // removed since ReadDir
 			case err != nil:
 				return nil, err
 			}

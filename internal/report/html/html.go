@@ -169,7 +169,7 @@ type folderSet map[string]*folderEvidence
 
 type folderEvidence struct {
 	candidates string
-	files      int
+	fileCount  int
 	mixed      bool
 	isArgument bool // the user gave it as an argument; it may hold other works later
 }
@@ -188,7 +188,7 @@ func newFolderSet(records []report.Record, roots []string) folderSet {
 				f = &folderEvidence{candidates: evidence}
 				all[dir] = f
 			}
-			f.files++
+			f.fileCount++
 			f.mixed = f.mixed || f.candidates != evidence
 			up := filepath.Dir(dir)
 			if up == dir || up == "." {
@@ -227,7 +227,7 @@ func (all folderSet) pinArguments(records []*report.Record, names bool) []string
 		dir, _ := r.SplitPath()
 		f := all[dir]
 		switch {
-		case names || f == nil || f.mixed || f.isArgument || f.files < 2:
+		case names || f == nil || f.mixed || f.isArgument || f.fileCount < 2:
 			loose = append(loose, r)
 		case dir != last:
 			last = dir

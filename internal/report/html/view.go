@@ -192,12 +192,12 @@ func (c *card) add(r *report.Record, folder, name string) {
 	case r.Status != report.Matched:
 	case r.LacksEpisode():
 		f.Also, f.Label = report.NoEpisode, "no episode"
-		why = cmp.Or(r.Reason, why) // the label already says that there is no episode
+		why = cmp.Or(r.Reason, why) // the label says that there is no episode
 	default:
 		f.Label, why = cmp.Or(r.Place(), f.Label), cmp.Or(why, r.Reason)
 	}
 	if r.Status == report.Ambiguous && len(r.Candidates) > 0 {
-		why = r.Reason // the candidates are listed
+		why = r.Reason // the page lists the candidates
 	}
 	f.Label, f.Why = lang.Say(f.Label), lang.Say(why)
 	if r.Confidence != nil {

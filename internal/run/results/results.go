@@ -54,8 +54,7 @@ type Settings struct {
 	IncludeAdult         bool
 }
 
-// LocalInputs are what decisions depend on besides settings and TMDB's answers. Each text changes whenever the input
-// does.
+// LocalInputs are what decisions depend on besides settings and TMDB's answers. Each text changes with its input.
 type LocalInputs struct {
 	Program string // version of the matcher
 	Index   string // digest of the title index
@@ -70,13 +69,13 @@ type Memory struct {
 }
 
 // New returns the memory of runs with the given settings and local inputs.
-func New(store Store, newest NewestAnswerTimes, question Settings, basis LocalInputs) *Memory {
+func New(store Store, newest NewestAnswerTimes, settings Settings, inputs LocalInputs) *Memory {
 	var d digest
 	d.number(layoutVersion)
 	for _, text := range []string{
-		question.Upstream, question.Language, question.Type,
-		fmt.Sprint(question.MinConfidence, question.MinEpisodeConfidence), fmt.Sprint(question.IncludeAdult), basis.Program,
-		basis.Index, basis.Pins,
+		settings.Upstream, settings.Language, settings.Type,
+		fmt.Sprint(settings.MinConfidence, settings.MinEpisodeConfidence), fmt.Sprint(settings.IncludeAdult), inputs.Program,
+		inputs.Index, inputs.Pins,
 	} {
 		d.text(text)
 	}
@@ -107,10 +106,10 @@ func (m *Memory) Key(f Files, series []int) Key {
 	return d.sum()
 }
 
-func (m *Memory) newDigest(what string, f Files) *digest {
+func (m *Memory) newDigest(kind string, f Files) *digest {
 	d := new(digest)
 	d.text(m.scopeDigest)
-	d.text(what)
+	d.text(kind)
 	d.text(f.AbsDir)
 	d.text(f.NamePrefix)
 	d.bool(f.ListedAsMedia)

@@ -210,10 +210,10 @@ func (b *Browser) call(session, method string, params, into any) {
 	}
 }
 
-// Call calls a DevTools method on the page. It decodes the result into into, if not nil.
-func (b *Browser) Call(method string, params, into any) {
+// Call calls a DevTools method on the page. It decodes the reply into result, if not nil.
+func (b *Browser) Call(method string, params, result any) {
 	b.t.Helper()
-	b.call(b.session, method, params, into)
+	b.call(b.session, method, params, result)
 }
 
 // GrantPermissions gives pages permissions for which a user would be asked.
@@ -245,13 +245,13 @@ func (b *Browser) Open(path string) {
 	b.AwaitLoad(func() { b.Call("Page.navigate", map[string]any{"url": path}, nil) })
 }
 
-// AwaitLoad calls leads, which must cause another page to load, and waits until it has loaded.
-func (b *Browser) AwaitLoad(leads func()) {
+// AwaitLoad calls action, which must cause another page to load, and waits until it has loaded.
+func (b *Browser) AwaitLoad(action func()) {
 	b.t.Helper()
 	for len(b.loaded) > 0 {
 		<-b.loaded
 	}
-	leads()
+	action()
 	select {
 	case <-b.loaded:
 	case <-time.After(time.Minute):
@@ -259,9 +259,9 @@ func (b *Browser) AwaitLoad(leads func()) {
 	}
 }
 
-// Eval runs JavaScript in the page and decodes its result into into, if not nil. If the result is a promise, it waits
+// Eval runs JavaScript in the page and decodes its value into result, if not nil. If the result is a promise, it waits
 // for its value.
-func (b *Browser) Eval(expression string, into any) {
+func (b *Browser) Eval(expression string, result any) {
 	b.t.Helper()
 	var r struct {
 		Result           struct{ Value json.RawMessage }
@@ -271,8 +271,8 @@ func (b *Browser) Eval(expression string, into any) {
 	if r.ExceptionDetails != nil {
 		b.t.Fatalf("%s: %s", expression, r.ExceptionDetails)
 	}
-	if into != nil {
-		if err := json.Unmarshal(r.Result.Value, into); err != nil {
+	if result != nil {
+		if err := json.Unmarshal(r.Result.Value, result); err != nil {
 			b.t.Fatalf("%s: %s: %v", expression, r.Result.Value, err)
 		}
 	}

@@ -11,14 +11,14 @@ import (
 type Proxy struct {
 	Addr string // host:port where it listens
 
-	target   atomic.Pointer[string]
-	listener net.Listener
-	delay    atomic.Int64 // of each reply
-	cut      atomic.Int64 // n: every n-th reply is cut in half; 0: none
-	drop     atomic.Int64 // n: every n-th reply is lost; 0: none
-	replies  atomic.Int64
-	down     atomic.Bool
-	silent   atomic.Bool
+	target    atomic.Pointer[string]
+	listener  net.Listener
+	delay     atomic.Int64 // of each reply
+	cutEvery  atomic.Int64 // every how many replies one is cut in half; 0: none
+	dropEvery atomic.Int64 // every how many replies one is lost; 0: none
+	replies   atomic.Int64
+	down      atomic.Bool
+	silent    atomic.Bool
 
 	mu    sync.Mutex
 	conns map[net.Conn]struct{}
@@ -41,10 +41,10 @@ func NewProxy(target string) (*Proxy, error) {
 func (p *Proxy) SetDelay(d time.Duration) { p.delay.Store(int64(d)) }
 
 // CutEvery cuts every n-th reply in half and ends its connection; 0: none.
-func (p *Proxy) CutEvery(n int) { p.cut.Store(int64(n)) }
+func (p *Proxy) CutEvery(n int) { p.cutEvery.Store(int64(n)) }
 
 // DropEvery drops every n-th reply; 0: none.
-func (p *Proxy) DropEvery(n int) { p.drop.Store(int64(n)) }
+func (p *Proxy) DropEvery(n int) { p.dropEvery.Store(int64(n)) }
 
 // SetDown ends all connections and refuses new ones; false accepts them again.
 func (p *Proxy) SetDown(down bool) {
@@ -124,10 +124,10 @@ func (p *Proxy) copy(to, from net.Conn, replies bool) {
 		if replies {
 			time.Sleep(time.Duration(p.delay.Load()))
 			count := p.replies.Add(1)
-			if every := p.drop.Load(); every > 0 && count%every == 0 {
+			if every := p.dropEvery.Load(); every > 0 && count%every == 0 {
 				continue
 			}
-			if every := p.cut.Load(); every > 0 && count%every == 0 {
+			if every := p.cutEvery.Load(); every > 0 && count%every == 0 {
 				_, _ = to.Write(buf[:n/2])
 				return
 			}
