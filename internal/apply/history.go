@@ -67,11 +67,8 @@ func (e *Engine) listRuns(check bool) ([]Run, error) {
 		if isMissing(err) {
 			continue
 		}
-		if errors.Is(err, errNotRegular) { // a folder, link or the like has the name of a journal
-			r, err = &Run{}, &JournalError{Why: lang.TextOf(errNotRegular)}
-		}
-		if _, broken := errors.AsType[*JournalError](err); err != nil && !broken {
-			return nil, err
+		if _, damaged := errors.AsType[*JournalError](err); err != nil && !damaged { // it can't even be read
+			r, err = &Run{}, &JournalError{Why: lang.TextOf(err)}
 		}
 		r.ID, r.Err = id, err
 		if r.Begun.IsZero() { // for a damaged journal, take the time of its last change
