@@ -61,8 +61,10 @@ func (c *call) overdue() time.Duration {
 // patience returns how long the request waits for the store: what is left of max-wait, but at least minStoreWait.
 func (c *call) patience() time.Duration { return max(c.waitLeft(), minStoreWait) }
 
-func (c *call) timeout(cause Reason, in State) *AcquireTimeoutError {
-	return &AcquireTimeoutError{Waited: c.waitedTotal(), Cause: cause, State: in, Out: int(c.l.unreturnedPermits.Load())}
+func (c *call) timeout(cause Reason, state State) *AcquireTimeoutError {
+	return &AcquireTimeoutError{
+		Waited: c.waitedTotal(), Cause: cause, State: state, Out: int(c.l.unreturnedPermits.Load()),
+	}
 }
 
 func (c *call) acquire(ctx context.Context) (*Permit, error) {
@@ -122,7 +124,7 @@ func (c *call) await(ctx context.Context) (*Permit, error) {
 		l.startRenewal(g.Pass)
 	}
 	p.isProbe = c.grant.State == HalfOpen
-	p.pass, p.hasBudget, p.choice, p.grantedAt = g.Pass, g.HasBudget, g.Choice, time.Now()
+	p.permitID, p.hasBudget, p.choice, p.grantedAt = g.Pass, g.HasBudget, g.Choice, time.Now()
 	c.earlierTries.firstNumber = cmp.Or(c.earlierTries.firstNumber, g.Pass.Number)
 	p.firstNumber = c.earlierTries.firstNumber
 	p.leaseTimer = time.AfterFunc(g.Lease, p.leave) // a forgotten permit frees its place when its lease ends

@@ -89,7 +89,7 @@ func TestPermitsThatAreOutOutliveGoingAlone(t *testing.T) {
 			must(t, err)
 			held = append(held, permit)
 		}
-		pause := ratelimit.Wait{For: 20 * time.Second, Given: true}
+		pause := ratelimit.Wait{Duration: 20 * time.Second, Present: true}
 		held[0].Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: pause})
 		begun := time.Now()
 		time.Sleep(5 * time.Second)
@@ -156,7 +156,7 @@ func TestAMachineGoesOnAloneAndFindsBack(t *testing.T) {
 		if err != nil || sees.Running != 1 {
 			t.Errorf("the sibling sees %d permits of the machine, %v", sees.Running, err)
 		}
-		pause := ratelimit.Wait{For: 20 * time.Second, Given: true}
+		pause := ratelimit.Wait{Duration: 20 * time.Second, Present: true}
 		held.Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: pause})
 		if sees, err = sibling.Status(t.Context()); err != nil || sees.PauseUntil.IsZero() {
 			t.Errorf("the sibling knows of no pause, %v", err)

@@ -72,7 +72,7 @@ func ExampleOpenFileStore() {
 		fmt.Println(err)
 		return
 	}
-	wait := ratelimit.Wait{For: time.Hour, Given: true}
+	wait := ratelimit.Wait{Duration: time.Hour, Present: true}
 	permit.Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: wait})
 	// Output: Normal to CacheOnly retry_after_long
 }

@@ -191,7 +191,7 @@ type Permit struct {
 	l           *Limiter
 	place       place
 	leaseTimer  *time.Timer // gives the place back if the caller forgets to
-	pass        core.PermitID
+	permitID    core.PermitID
 	attempt     int
 	firstNumber uint64 // the number of the first try's permit
 	isProbe     bool   // granted in HalfOpen
@@ -204,7 +204,7 @@ type Permit struct {
 }
 
 // Pass returns the permit's id.
-func (p *Permit) Pass() core.PermitID { return p.pass }
+func (p *Permit) Pass() core.PermitID { return p.permitID }
 
 // Choice returns the account and key for the request, the zero Choice if the limiter has no accounts.
 func (p *Permit) Choice() Choice { return p.choice }
@@ -253,10 +253,10 @@ func (l *Limiter) record(p *Permit, e Event) {
 		core.RecordResult
 		update
 	}
-	r.Report = core.Report{Owner: l.ownerID, Pass: p.pass, Event: e, Draw: l.randFloat()}
+	r.Report = core.Report{Owner: l.ownerID, Pass: p.permitID, Event: e, Draw: l.randFloat()}
 	if l.coordinated {
 		r.Event = l.recordOutcome(e)
-		l.stopRenewal(p.pass)
+		l.stopRenewal(p.permitID)
 	}
 	r.KeepBudget = e.Status == 0 && p.hasBudget && p.reservation.putBack()
 	r.step = func(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {

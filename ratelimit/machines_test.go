@@ -59,7 +59,7 @@ func (u user) meet(t *testing.T, wait time.Duration) {
 	t.Helper()
 	p, err := u.Acquire(t.Context())
 	must(t, err)
-	given := ratelimit.Wait{For: wait, Given: true}
+	given := ratelimit.Wait{Duration: wait, Present: true}
 	p.Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: given})
 }
 

@@ -13,10 +13,10 @@ import (
 // localQueue is the queue of one process in front of the shared one. At most Tuning.Concurrency of its requests may ask
 // for a permit or have one; the others wait here, first come, first served.
 type localQueue struct {
-	mu     sync.Mutex
-	limit  int
-	inside int
-	queue  []*place
+	mu          sync.Mutex
+	limit       int
+	insideCount int
+	waiting     []*place
 }
 
 // place is one request's place in the localQueue, or in the Queue that replaces it.
@@ -30,13 +30,13 @@ type place struct {
 func (g *localQueue) join(p *place) (inside bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.inside < g.limit && len(g.queue) == 0 {
-		g.inside++
+	if g.insideCount < g.limit && len(g.waiting) == 0 {
+		g.insideCount++
 		p.inside = true
 		return true
 	}
 	p.ready = make(chan struct{})
-	g.queue = append(g.queue, p)
+	g.waiting = append(g.waiting, p)
 	return false
 }
 
@@ -46,13 +46,13 @@ func (g *localQueue) leave(p *place) bool {
 	defer g.mu.Unlock()
 	if p.inside {
 		p.inside = false
-		g.inside--
+		g.insideCount--
 		g.admit()
 		return true
 	}
-	i := slices.Index(g.queue, p)
+	i := slices.Index(g.waiting, p)
 	if i >= 0 {
-		g.queue = slices.Delete(g.queue, i, i+1)
+		g.waiting = slices.Delete(g.waiting, i, i+1)
 	}
 	return i >= 0
 }
@@ -65,10 +65,10 @@ func (g *localQueue) resize(limit int) {
 }
 
 func (g *localQueue) admit() {
-	for g.inside < g.limit && len(g.queue) > 0 {
-		p := g.queue[0]
-		g.queue = slices.Delete(g.queue, 0, 1)
-		g.inside++
+	for g.insideCount < g.limit && len(g.waiting) > 0 {
+		p := g.waiting[0]
+		g.waiting = slices.Delete(g.waiting, 0, 1)
+		g.insideCount++
 		p.inside = true
 		close(p.ready)
 	}

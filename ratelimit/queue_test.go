@@ -94,7 +94,7 @@ func TestARequestMayWaitLongerThanOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		permit.Report(Event{Outcome: Throttled, Status: 429, RetryAfter: Wait{Given: true, For: time.Minute}})
+		permit.Report(Event{Outcome: Throttled, Status: 429, RetryAfter: Wait{Present: true, Duration: time.Minute}})
 		if _, err := l.Acquire(t.Context()); !errors.As(err, new(*BlockedError)) {
 			t.Errorf("a pause beyond max-wait gives %v", err)
 		}

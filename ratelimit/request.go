@@ -103,16 +103,16 @@ func (t *Tries) record(req *http.Request) (m tryRecord, failedAttempts int) {
 }
 
 // fail records a failed request and when to retry it. counts is false if an outage made the request fail.
-func (t *Tries) fail(req *http.Request, m tryRecord, due time.Time, counts bool) {
+func (t *Tries) fail(req *http.Request, m tryRecord, nextAttemptAt time.Time, counted bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.records.Store(requestKeyOf(req), m)
-	if t.attemptFailed = true; counts && !t.counted {
+	if t.attemptFailed = true; counted && !t.counted {
 		t.failedAttempts++
 		t.counted = true
 	}
-	if due.After(t.nextAttemptAt) {
-		t.nextAttemptAt = due
+	if nextAttemptAt.After(t.nextAttemptAt) {
+		t.nextAttemptAt = nextAttemptAt
 	}
 }
 
@@ -144,9 +144,9 @@ func With(ctx context.Context, r Request) context.Context {
 	return context.WithValue(ctx, contextKey{}, c)
 }
 
-func withTry(ctx context.Context, left time.Duration, choice Choice) context.Context {
+func withTry(ctx context.Context, waitLeft time.Duration, choice Choice) context.Context {
 	c := requestFrom(ctx)
-	c.isTry, c.waitLeft, c.choice = true, left, choice
+	c.isTry, c.waitLeft, c.choice = true, waitLeft, choice
 	return context.WithValue(ctx, contextKey{}, c)
 }
 

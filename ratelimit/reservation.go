@@ -15,9 +15,9 @@ type Reservation struct {
 
 	refusal error // Acquire's error for requests with this reservation; nil if all of them fit into the budget
 
-	mu       sync.Mutex
-	left     int
-	released bool
+	mu        sync.Mutex
+	remaining int
+	released  bool
 }
 
 // Reserve books n requests in the budget and, if every usable account has a quota, in the rest of those quotas
@@ -45,11 +45,11 @@ func (l *Limiter) Reserve(ctx context.Context, n int) (*Reservation, error) {
 
 func (l *Limiter) reserve(ctx context.Context, r *Reservation, n int) (refused *BudgetError, err error) {
 	err = l.updateStore(ctx, &update{step: func(at Instant, s *Snapshot, t *Tuning) (tr Transition, _ bool, err error) {
-		r.left, refused = 0, nil
+		r.remaining, refused = 0, nil
 		if l.closed.Load() {
 			return tr, false, ErrClosed
 		}
-		r.left, refused = s.Reserve(at, l.ownerID, n, t, l.ownAccounts())
+		r.remaining, refused = s.Reserve(at, l.ownerID, n, t, l.ownAccounts())
 		return tr, false, nil
 	}})
 	return refused, err
@@ -59,14 +59,14 @@ func (l *Limiter) reserve(ctx context.Context, r *Reservation, n int) (refused *
 func (r *Reservation) Left() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.left
+	return r.remaining
 }
 
 // Release returns the unused requests to the budget. Only the first call has an effect.
 func (r *Reservation) Release() {
 	r.mu.Lock()
-	n := r.left
-	r.left, r.released = 0, true
+	n := r.remaining
+	r.remaining, r.released = 0, true
 	r.mu.Unlock()
 	if n > 0 {
 		r.l.unreserve(n)
@@ -90,10 +90,10 @@ func (r *Reservation) take() bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.left == 0 {
+	if r.remaining == 0 {
 		return false
 	}
-	r.left--
+	r.remaining--
 	return true
 }
 
@@ -107,6 +107,6 @@ func (r *Reservation) putBack() bool {
 	if r.released {
 		return false
 	}
-	r.left++
+	r.remaining++
 	return true
 }

@@ -33,7 +33,7 @@ func TestStatusShowsEverything(t *testing.T) {
 		if st.Cause != ReasonFresh || !st.PauseUntil.IsZero() || !st.Until.IsZero() || st.Cooldown != 2*time.Second {
 			t.Errorf("%+v", st)
 		}
-		p.Report(Event{Outcome: Throttled, Status: 429, RetryAfter: Wait{For: 10 * time.Minute, Given: true}})
+		p.Report(Event{Outcome: Throttled, Status: 429, RetryAfter: Wait{Duration: 10 * time.Minute, Present: true}})
 		st = r.status()
 		if end := time.Now().Add(10 * time.Minute); st.State != CacheOnly || st.Cause != ReasonRetryAfterLong ||
 			!st.Until.Equal(end) || !st.PauseUntil.Equal(end) || st.Rate != 0 || st.Slots != 0 {

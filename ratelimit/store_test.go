@@ -348,7 +348,7 @@ func TestABackendThatFailsMeansGoingOnAlone(t *testing.T) {
 				p1, err := l.Acquire(t.Context())
 				must(t, err)
 				p1.Report(ratelimit.Event{
-					Outcome: ratelimit.Throttled, Status: 429, RetryAfter: ratelimit.Wait{For: 100 * time.Second, Given: true},
+					Outcome: ratelimit.Throttled, Status: 429, RetryAfter: ratelimit.Wait{Duration: 100 * time.Second, Present: true},
 				})
 				trouble = nil
 				time.Sleep(time.Second)

@@ -479,7 +479,7 @@ func TestAStaleAnswerIsNoEvidence(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)
-		old.Report(Event{Outcome: Throttled, Status: 429, RetryAfter: Wait{For: 20 * time.Second, Given: true}})
+		old.Report(Event{Outcome: Throttled, Status: 429, RetryAfter: Wait{Duration: 20 * time.Second, Present: true}})
 		st := r.status()
 		if st.State != CacheOnly || st.Counts.Total() != 0 || !answers[0].Late || answers[0].Pause != 20*time.Second {
 			t.Errorf("%+v %+v", st, answers)

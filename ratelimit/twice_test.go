@@ -179,7 +179,7 @@ func play(t *testing.T, steps []string, decoy string, accounts []Account) []stri
 		}
 		raw := encoded(t, memory)
 		shown = append(shown, fmt.Sprintf("%v; told %q; inside %d of %d; %x", err, told,
-			l.localQueue.inside, l.localQueue.limit,
+			l.localQueue.insideCount, l.localQueue.limit,
 			raw))
 	}
 	return shown

@@ -249,12 +249,12 @@ func TestAForgottenPermitGivesItsPlaceBack(t *testing.T) {
 			t.Fatalf("%v after %s", err, time.Since(start))
 		}
 		forgotten.Report(Event{Outcome: OK, Status: 200}) // frees nobody else's place
-		if l.localQueue.inside != 1 {
-			t.Errorf("%d inside", l.localQueue.inside)
+		if l.localQueue.insideCount != 1 {
+			t.Errorf("%d inside", l.localQueue.insideCount)
 		}
 		p.Report(Event{Outcome: OK, Status: 200})
-		if l.localQueue.inside != 0 {
-			t.Errorf("%d inside", l.localQueue.inside)
+		if l.localQueue.insideCount != 0 {
+			t.Errorf("%d inside", l.localQueue.insideCount)
 		}
 	})
 }
@@ -293,8 +293,8 @@ func TestAPanicInAHookKeepsNothing(t *testing.T) {
 				if armed {
 					t.Fatal("the hook was not called")
 				}
-				if st, _ := l.Status(t.Context()); st.Running != 0 || st.Waiting != 0 || l.localQueue.inside != 0 {
-					t.Errorf("%d running, %d waiting, %d inside", st.Running, st.Waiting, l.localQueue.inside)
+				if st, _ := l.Status(t.Context()); st.Running != 0 || st.Waiting != 0 || l.localQueue.insideCount != 0 {
+					t.Errorf("%d running, %d waiting, %d inside", st.Running, st.Waiting, l.localQueue.insideCount)
 				}
 			})
 		})

@@ -166,15 +166,15 @@ var (
 	errOtherID = errors.New("not the id that was asked for")
 )
 
-func checkID(got int, asked string) error {
+func checkID(got int, wanted string) error {
 	if got <= 0 {
 		return errNoID
 	}
-	return checkNumber(got, asked)
+	return checkNumber(got, wanted)
 }
 
-func checkNumber(got int, asked string) error {
-	if n, err := strconv.Atoi(asked); err != nil || n != got {
+func checkNumber(got int, wanted string) error {
+	if n, err := strconv.Atoi(wanted); err != nil || n != got {
 		return errOtherID
 	}
 	return nil

@@ -211,8 +211,8 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 		event = "pause"
 	}
 	var more []slog.Attr
-	if a.RetryAfter.Given && a.RetryAfter.For != 0 {
-		more = append(more, slog.Duration("retry_after", a.RetryAfter.For))
+	if a.RetryAfter.Present && a.RetryAfter.Duration != 0 {
+		more = append(more, slog.Duration("retry_after", a.RetryAfter.Duration))
 	}
 	o.logEvent(event, a.Gauges, a.Pause, more...)
 }

@@ -61,7 +61,7 @@ const (
 // Open opens the bbolt file at path, which must be a regular file. It reports damage as a *[DamageError]. If the file
 // is missing or empty, the error wraps [fs.ErrNotExist]; Open never creates a file. If another process holds the lock,
 // the error is the ErrTimeout of bbolt.
-func Open(path string, o bolt.Options, check CheckLevel) (*DB, error) {
+func Open(path string, o bolt.Options, level CheckLevel) (*DB, error) {
 	db := &DB{}
 	var info fs.FileInfo
 	o.OpenFile = func(name string, flag int, _ os.FileMode) (f *os.File, err error) {
@@ -72,7 +72,7 @@ func Open(path string, o bolt.Options, check CheckLevel) (*DB, error) {
 			f.Close()
 			return nil, fmt.Errorf("%s is empty: %w", name, fs.ErrNotExist)
 		}
-		if err := checkPages(f, info.Size(), check); err != nil {
+		if err := checkPages(f, info.Size(), level); err != nil {
 			f.Close()
 			return nil, &DamageError{Cause: err, file: info}
 		}

@@ -93,12 +93,12 @@ type pageChecker struct {
 }
 
 // checkPages returns an error if the file has no valid meta page, or if the check finds an invalid page reference.
-func checkPages(f io.ReaderAt, size int64, check CheckLevel) error {
+func checkPages(f io.ReaderAt, size int64, level CheckLevel) error {
 	m, err := currentMeta(f, size)
-	if err != nil || check == CheckMeta {
+	if err != nil || level == CheckMeta {
 		return err
 	}
-	w := &pageChecker{boltMeta: m, file: f, allLeaves: check == CheckLeaves, visited: make([]uint64, m.pages/64+1)}
+	w := &pageChecker{boltMeta: m, file: f, allLeaves: level == CheckLeaves, visited: make([]uint64, m.pages/64+1)}
 	if err := w.checkTree(m.root, true, 0); err != nil {
 		return err
 	}

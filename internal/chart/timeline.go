@@ -121,9 +121,9 @@ func barLength(run time.Duration) time.Duration {
 
 // answersPerSecond returns the answers per second in each of n intervals of length bar. It spreads a point's answers
 // evenly over the time since the previous point.
-func answersPerSecond(points []Point, n int, bar time.Duration) []float64 {
+func answersPerSecond(points []Point, n int, barLength time.Duration) []float64 {
 	heights := make([]float64, n)
-	width := bar.Seconds()
+	width := barLength.Seconds()
 	for i, point := range points[1:] {
 		from, to := points[i].At.Sub(points[0].At).Seconds()/width, point.At.Sub(points[0].At).Seconds()/width
 		if point.Requests == 0 {

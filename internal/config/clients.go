@@ -175,9 +175,9 @@ func (c *Config) WithoutRevokedClients() (*Config, error) {
 	if !fileExists(path) { // revoking the last token leaves a file with an empty list
 		return c, nil
 	}
-	left := slices.DeleteFunc(slices.Clone(c.Serve.Clients), func(was Client) bool {
-		return was.isFrom(path) &&
-			!slices.ContainsFunc(now, func(is Client) bool { return is.TokenSHA256 == was.TokenSHA256 })
+	left := slices.DeleteFunc(slices.Clone(c.Serve.Clients), func(old Client) bool {
+		return old.isFrom(path) &&
+			!slices.ContainsFunc(now, func(c Client) bool { return c.TokenSHA256 == old.TokenSHA256 })
 	})
 	if len(left) == len(c.Serve.Clients) {
 		return c, nil

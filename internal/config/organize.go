@@ -11,7 +11,7 @@ import (
 
 // Organize has the settings of the organize command.
 type Organize struct {
-	To, ToTV, ToMovies string
+	To, ToTV, ToMovies string // target folders
 	Mode               organize.Mode
 	ModeFallback       string // what to do if Mode can't cross file systems: "copy", or "" to skip the file
 	Layout             string

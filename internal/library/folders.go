@@ -97,13 +97,13 @@ func realFolders(roots []string) (out []string) {
 }
 
 // pathHash identifies a path in 16 bytes, so that a library of a hundred thousand folders costs a few megabytes.
-func pathHash(real string) [16]byte {
-	sum := sha256.Sum256([]byte(real))
+func pathHash(realPath string) [16]byte {
+	sum := sha256.Sum256([]byte(realPath))
 	return [16]byte(sum[:16])
 }
 
-func (l *linkTracker) markEntered(real string) bool {
-	k := pathHash(real)
+func (l *linkTracker) markEntered(realPath string) bool {
+	k := pathHash(realPath)
 	if _, seen := l.entered[k]; seen {
 		return false
 	}
@@ -114,15 +114,15 @@ func (l *linkTracker) markEntered(real string) bool {
 // shouldFollow reports whether to enter a link to the folder real. It returns false if the walk has read the folder or
 // will reach it without the link, or if a root is inside the folder. The walk never reaches hidden folders below a
 // root.
-func (l *linkTracker) shouldFollow(real string) bool {
-	if _, seen := l.entered[pathHash(real)]; seen {
+func (l *linkTracker) shouldFollow(realPath string) bool {
+	if _, seen := l.entered[pathHash(realPath)]; seen {
 		return false
 	}
 	for _, root := range l.roots {
-		if rel, ok := relativePath(root, real); ok && !inHiddenFolder(rel) {
+		if rel, ok := relativePath(root, realPath); ok && !inHiddenFolder(rel) {
 			return false
 		}
-		if _, ok := relativePath(real, root); ok {
+		if _, ok := relativePath(realPath, root); ok {
 			return false
 		}
 	}
@@ -145,18 +145,18 @@ func inHiddenFolder(rel string) bool {
 	return false
 }
 
-func (l *linkTracker) addRootFile(real string, video bool) bool {
-	if l.isRootFile(real) {
+func (l *linkTracker) addRootFile(realPath string, video bool) bool {
+	if l.isRootFile(realPath) {
 		return false
 	}
-	if _, seen := l.entered[pathHash(filepath.Dir(real))]; seen && video {
+	if _, seen := l.entered[pathHash(filepath.Dir(realPath))]; seen && video {
 		return false
 	}
-	l.rootFiles[pathHash(real)] = struct{}{}
+	l.rootFiles[pathHash(realPath)] = struct{}{}
 	return true
 }
 
-func (l *linkTracker) isRootFile(real string) bool {
-	_, seen := l.rootFiles[pathHash(real)]
+func (l *linkTracker) isRootFile(realPath string) bool {
+	_, seen := l.rootFiles[pathHash(realPath)]
 	return seen
 }

@@ -50,11 +50,11 @@ type patterns struct {
 	list       []pattern
 }
 
-const foldCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
+const ignoresCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
 // canonical returns a pattern or a path in the form in which they are compared. It replaces each byte of invalid UTF-8
 // with a character that no name contains.
-func canonical(s string, fold bool) string {
+func canonical(s string, ignoreCase bool) string {
 	if utf8.ValidString(s) {
 		s = norm.NFC.String(s)
 	} else {
@@ -67,20 +67,20 @@ func canonical(s string, fold bool) string {
 		}
 		s = b.String()
 	}
-	if fold {
+	if ignoreCase {
 		s = strings.ToLower(s)
 	}
 	return s
 }
 
 // parsePatterns reads an ignore file. It never fails: a line that can match nothing matches nothing, as in git.
-func parsePatterns(origin, text string, fold bool) patterns {
-	p := patterns{origin: origin, ignoreCase: fold}
+func parsePatterns(origin, text string, ignoreCase bool) patterns {
+	p := patterns{origin: origin, ignoreCase: ignoreCase}
 	text = strings.TrimPrefix(text, "\ufeff")
 	n := 0
 	for line := range strings.Lines(text) {
 		n++
-		if one, ok := parsePattern(strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"), fold); ok {
+		if one, ok := parsePattern(strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"), ignoreCase); ok {
 			one.line = n
 			p.list = append(p.list, one)
 		}
@@ -88,7 +88,7 @@ func parsePatterns(origin, text string, fold bool) patterns {
 	return p
 }
 
-func parsePattern(line string, fold bool) (p pattern, ok bool) {
+func parsePattern(line string, ignoreCase bool) (p pattern, ok bool) {
 	if strings.HasPrefix(line, "#") {
 		return p, false
 	}
@@ -100,7 +100,7 @@ func parsePattern(line string, fold bool) (p pattern, ok bool) {
 	if rest == "" {
 		return p, false
 	}
-	rest = canonical(rest, fold)
+	rest = canonical(rest, ignoreCase)
 	p.suffix = rest[strings.LastIndexAny(rest, `*?[]\/`)+1:]
 	segments := strings.Split(rest, "/")
 	p.byName = !leading && len(segments) == 1 && !isDoubleStar(segments[0])
@@ -249,10 +249,10 @@ var charClasses = map[string]string{
 }
 
 // parseExcludes reads --exclude patterns. It refuses those that can't match anything, because they must be mistakes.
-func parseExcludes(globs []string, fold bool) (patterns, error) {
-	p := patterns{origin: "--exclude", ignoreCase: fold}
+func parseExcludes(globs []string, ignoreCase bool) (patterns, error) {
+	p := patterns{origin: "--exclude", ignoreCase: ignoreCase}
 	for _, glob := range globs {
-		one, ok := parsePattern(glob, fold)
+		one, ok := parsePattern(glob, ignoreCase)
 		switch {
 		case !ok && strings.HasPrefix(glob, "#"):
 			return p, &PatternError{Pattern: glob, Reason: `is a comment: write \# for a name that starts with #`}
@@ -302,7 +302,7 @@ func (s *ignoreScope) extendedBy(p patterns, dir string) *ignoreScope {
 	return &ignoreScope{patterns: p, base: withSeparator(dir), parent: s}
 }
 
-func readIgnoreFile(dir string, fold bool) (patterns, error) {
+func readIgnoreFile(dir string, ignoreCase bool) (patterns, error) {
 	path := filepath.Join(dir, IgnoreFile)
 	f, err := lockfile.Open(path, os.O_RDONLY, 0)
 	switch {
@@ -319,18 +319,18 @@ func readIgnoreFile(dir string, fold bool) (patterns, error) {
 	if err != nil {
 		return patterns{}, err
 	}
-	return parsePatterns(path, string(text), fold), nil
+	return parsePatterns(path, string(text), ignoreCase), nil
 }
 
 // scopeAbove reads the ignore files of the folders above dir, an absolute path. It ignores those that it can't read:
 // the user did not name these folders.
-func scopeAbove(dir string, fold bool) *ignoreScope {
+func scopeAbove(dir string, ignoreCase bool) *ignoreScope {
 	parent := filepath.Dir(dir)
 	if parent == dir {
 		return nil
 	}
-	s := scopeAbove(parent, fold)
-	if p, err := readIgnoreFile(parent, fold); err == nil {
+	s := scopeAbove(parent, ignoreCase)
+	if p, err := readIgnoreFile(parent, ignoreCase); err == nil {
 		s = s.extendedBy(p, parent)
 	}
 	return s

@@ -17,8 +17,8 @@ var ErrUTF16 = lang.Error("the list is UTF-16: write it as UTF-8 (PowerShell: | 
 
 // ReadList calls fn with each path of a list. Entries are lines, or end with a NUL byte if null. It skips empty entries
 // and keeps other bytes as they are. It stops at fn's first error.
-func ReadList(r io.Reader, null bool, fn func(path string) error) error {
-	return readEntries(r, null, func(s string) error {
+func ReadList(r io.Reader, nulSeparated bool, fn func(path string) error) error {
+	return readEntries(r, nulSeparated, func(s string) error {
 		if s == "" {
 			return nil
 		}
@@ -29,10 +29,10 @@ func ReadList(r io.Reader, null bool, fn func(path string) error) error {
 // ReadLines calls fn with each line of a list, empty ones included.
 func ReadLines(r io.Reader, fn func(line string) error) error { return readEntries(r, false, fn) }
 
-func readEntries(r io.Reader, null bool, fn func(string) error) error {
+func readEntries(r io.Reader, nulSeparated bool, fn func(string) error) error {
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	end := byte('\n')
-	if null {
+	if nulSeparated {
 		end = 0
 	} else if err := skipBOM(buffered); err != nil {
 		return err
@@ -48,7 +48,7 @@ func readEntries(r io.Reader, null bool, fn func(string) error) error {
 		case last && len(entry) == 0:
 			return nil
 		}
-		if !null {
+		if !nulSeparated {
 			entry = bytes.TrimSuffix(entry, []byte{'\r'})
 		}
 		if err := fn(string(entry)); err != nil || last {

@@ -98,7 +98,7 @@ type subtitleFolder struct {
 // subtitlesOf returns the subtitles of each video, in byte order. The name of a subtitle next to the videos must begin
 // with a video's stem. In a folder of subtitles, the same season and episode are enough, and a folder named like a
 // video's stem belongs to that video. A subtitle that may belong to several videos is left out.
-func subtitlesOf(names, beside []string, folders []subtitleFolder) [][]string {
+func subtitlesOf(names, adjacent []string, folders []subtitleFolder) [][]string {
 	out := make([][]string, len(names))
 	videos := NewVideos(names)
 	add := func(video int, path ...string) {
@@ -106,7 +106,7 @@ func subtitlesOf(names, beside []string, folders []subtitleFolder) [][]string {
 			out[video] = append(out[video], filepath.Join(path...))
 		}
 	}
-	for _, name := range beside {
+	for _, name := range adjacent {
 		if video, _, ok := videos.Owner(name); ok {
 			add(video, name)
 		}
@@ -181,14 +181,14 @@ func addSubtitles(files []File, path string, items []item) {
 	}
 }
 
-func readSubtitles(dir, name string, deep bool) subtitleFolder {
+func readSubtitles(dir, name string, recursive bool) subtitleFolder {
 	out := subtitleFolder{name: name}
 	entries, _ := os.ReadDir(filepath.Join(dir, name)) // the walk reports the error
 	for _, e := range entries {
 		switch {
 		case !e.IsDir():
 			out.files = append(out.files, e.Name())
-		case deep:
+		case recursive:
 			out.folders = append(out.folders, readSubtitles(filepath.Join(dir, name), e.Name(), false))
 		}
 	}

@@ -162,7 +162,7 @@ func folderContextOf(items []item, root bool) folderContext {
 //   - below a root: yes, unless it contains season folders and there are no videos next to it
 //   - directly in a root with videos (a film's folder or a flat library): yes, unless it contains season folders
 //   - directly in a root without videos: no, it is a title
-func isExtrasFolder(name string, items []item, above folderContext) bool {
+func isExtrasFolder(name string, items []item, parent folderContext) bool {
 	if !extrasFolders[strings.ToLower(strings.TrimSpace(name))] {
 		return false
 	}
@@ -177,10 +177,10 @@ func isExtrasFolder(name string, items []item, above folderContext) bool {
 			}
 		}
 	}
-	if above.isRoot {
-		return above.hasSeasons || above.hasVideos && !seasons
+	if parent.isRoot {
+		return parent.hasSeasons || parent.hasVideos && !seasons
 	}
-	return above.hasSeasons || above.hasVideos || !seasons
+	return parent.hasSeasons || parent.hasVideos || !seasons
 }
 
 func sameWords(a, b string) bool {

@@ -74,7 +74,7 @@ func Walk(ctx context.Context, roots []string, o Options, yield func(Dir) error)
 
 // NewWalker returns a Walker. It fails with a *PatternError.
 func NewWalker(o Options, yield func(Dir) error) (*Walker, error) {
-	excludes, err := parseExcludes(o.Excludes, foldCase)
+	excludes, err := parseExcludes(o.Excludes, ignoresCase)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (w *Walker) walkRoot(ctx context.Context, root string) error {
 	}
 	return w.walkDir(ctx, folder{
 		path: root, abs: abs, real: real, name: filepath.Base(abs), isRoot: true,
-		scope: scopeAbove(abs, foldCase).extendedBy(w.excludes, abs),
+		scope: scopeAbove(abs, ignoresCase).extendedBy(w.excludes, abs),
 	})
 }
 
@@ -230,7 +230,7 @@ func (w *Walker) readDir(ctx context.Context, f folder) (out Dir, below []folder
 	defer list.close()
 	scope := f.scope
 	if readErr != nil || list.hasName(IgnoreFile) {
-		patterns, err := readIgnoreFile(f.path, foldCase)
+		patterns, err := readIgnoreFile(f.path, ignoresCase)
 		readErr = errors.Join(readErr, err)
 		scope = w.addIgnoreFile(scope, patterns, f.abs)
 	}
@@ -308,8 +308,10 @@ func (w *Walker) folderSkipReason(child *folder, isLink bool) lang.Text {
 	return ""
 }
 
-func (w *Walker) classify(file *File, it *item, scope *ignoreScope, abs, real string, skip lang.Text) (ok bool) {
-	if len(w.links.rootFiles) > 0 && w.links.isRootFile(real+it.name) {
+func (w *Walker) classify(
+	file *File, it *item, scope *ignoreScope, abs, realPath string, skipReason lang.Text,
+) (ok bool) {
+	if len(w.links.rootFiles) > 0 && w.links.isRootFile(realPath+it.name) {
 		return false // the walk has already yielded it as a root
 	}
 	if it.err != nil {
@@ -332,8 +334,8 @@ func (w *Walker) classify(file *File, it *item, scope *ignoreScope, abs, real st
 	switch {
 	case it.err == nil && !it.info.Type.IsRegular():
 		file.Skip = SkipIrregular
-	case skip != "":
-		file.Skip = skip
+	case skipReason != "":
+		file.Skip = skipReason
 	default:
 		file.Skip = skipByName(file.Name)
 	}

@@ -136,23 +136,23 @@ func (t Target) set(ctx context.Context, tuning ratelimit.Tuning, o Change) erro
 
 // Enable enables or disables an account for a time; 0 is forever. If the configuration has the same value, it stores no
 // change, because that would hide later changes of the configuration.
-func (t Target) Enable(ctx context.Context, on bool, duration time.Duration) (ChangedValue, error) {
+func (t Target) Enable(ctx context.Context, enabled bool, duration time.Duration) (ChangedValue, error) {
 	before, err := t.status(ctx)
 	if err != nil {
 		return ChangedValue{}, err
 	}
-	changed := ChangedValue{"enabled", strconv.FormatBool(t.view(before).Enabled), strconv.FormatBool(on)}
-	err = t.EnableAccount(ctx, t.Account, on, duration)
-	if err == nil && t.MatchesConfig(on) {
+	changed := ChangedValue{"enabled", strconv.FormatBool(t.view(before).Enabled), strconv.FormatBool(enabled)}
+	err = t.EnableAccount(ctx, t.Account, enabled, duration)
+	if err == nil && t.MatchesConfig(enabled) {
 		err = t.ResetAccount(ctx, t.Account, "enabled")
 	}
 	return changed, err
 }
 
-// MatchesConfig reports whether the configuration, too, enables (on) or disables the account.
-func (t Target) MatchesConfig(on bool) bool {
+// MatchesConfig reports whether the configuration, too, enables or disables the account.
+func (t Target) MatchesConfig(enabled bool) bool {
 	return slices.ContainsFunc(t.Config.EffectiveAccounts(), func(a config.Account) bool {
-		return a.Name == t.Account && a.Disabled != on
+		return a.Name == t.Account && a.Disabled != enabled
 	})
 }
 

@@ -208,7 +208,7 @@ func (p *pipeline) gatherBatches(found <-chan Batch, batches []Batch) []Batch {
 
 func isUndecided(l *Line) bool { return errors.Is(l.Decision.Err, context.Canceled) }
 
-func (p *pipeline) startBatch(ctx context.Context, b *batchState, out chan<- outputPart, series chan struct{},
+func (p *pipeline) startBatch(ctx context.Context, b *batchState, out chan<- outputPart, slots chan struct{},
 	resolving *sync.WaitGroup,
 ) {
 	if b.Err != nil {
@@ -244,7 +244,7 @@ func (p *pipeline) startBatch(ctx context.Context, b *batchState, out chan<- out
 			continue
 		}
 		select {
-		case series <- struct{}{}:
+		case slots <- struct{}{}:
 		case <-ctx.Done():
 			for _, i := range g.files {
 				b.lines[i].Decision.Err = context.Canceled
@@ -258,12 +258,12 @@ func (p *pipeline) startBatch(ctx context.Context, b *batchState, out chan<- out
 		}
 		p.deferred.update(func() { p.deferred.inFlight, p.deferred.untried = p.deferred.inFlight+1, p.deferred.untried+1 })
 		t := p.decider.Turn()
-		resolving.Go(func() { p.decideSeries(ctx, q, t, series) })
+		resolving.Go(func() { p.decideSeries(ctx, q, t, slots) })
 	}
 }
 
-func (p *pipeline) finishGroup(ctx context.Context, keep *recorder, b *batchState, g *group) {
-	keep.finishGroup(ctx, g)
+func (p *pipeline) finishGroup(ctx context.Context, recorder *recorder, b *batchState, g *group) {
+	recorder.finishGroup(ctx, g)
 	for _, i := range g.files {
 		close(b.lines[i].done)
 	}

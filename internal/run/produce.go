@@ -53,7 +53,7 @@ func yieldDir(d library.Dir, parsedPart func(string) string, yield func(Batch) e
 
 // Files produces the paths of a list. Adjacent paths in the same directory are decided together. A directory in the
 // list is walked; if the list also names files in it later, they are not produced again.
-func Files(list io.ReadCloser, null bool, options library.Options) Producer {
+func Files(list io.ReadCloser, nulSeparated bool, options library.Options) Producer {
 	return func(ctx context.Context, yield func(Batch) error) error {
 		defer list.Close()
 		var together Batch
@@ -90,7 +90,7 @@ func Files(list io.ReadCloser, null bool, options library.Options) Producer {
 		if err != nil {
 			return err
 		}
-		err = library.ReadList(list, null, func(path string) error {
+		err = library.ReadList(list, nulSeparated, func(path string) error {
 			listed = path
 			return walker.Root(ctx, path)
 		})

@@ -31,7 +31,7 @@ type request struct {
 	firstPermit uint64        // number of the first attempt's permit
 	waited      time.Duration // time counted against max_wait so far
 	ticket      uint64
-	pass        machine.Pass
+	permitID    machine.Pass
 
 	parkedAt   time.Duration
 	waitCounts bool   // the current wait counts against max_wait
@@ -99,7 +99,7 @@ func (r *request) askPermit() {
 	counts := g.State != ratelimit.CacheOnly
 	switch {
 	case g.Granted:
-		if r.pass = g.Pass; r.firstPermit == 0 {
+		if r.permitID = g.Pass; r.firstPermit == 0 {
 			r.firstPermit = g.Pass.Number
 		}
 		r.send()
@@ -181,7 +181,7 @@ func (r *request) handleAnswer(a answer) {
 	// An invalid value counts as absent.
 	e.RetryAfter, _ = ratelimit.ParseRetryAfter(a.header, startTime.Add(w.clock.now))
 	out := w.snapshot.Record(w.now(), machine.Report{
-		Owner: p.id, Tuning: &p.tuning, Pass: r.pass, Event: e, Draw: w.rng.Float64(),
+		Owner: p.id, Tuning: &p.tuning, Pass: r.permitID, Event: e, Draw: w.rng.Float64(),
 	})
 	if out.Transitioned {
 		w.addTransition(out.Transition)

@@ -92,8 +92,8 @@ const (
 )
 
 // Style wraps s in an ANSI attribute, or returns it unchanged if on is false.
-func Style(on bool, attribute, s string) string {
-	if !on || attribute == "" || s == "" {
+func Style(enabled bool, attribute, s string) string {
+	if !enabled || attribute == "" || s == "" {
 		return s
 	}
 	return "\x1b[" + attribute + "m" + s + "\x1b[0m"

@@ -26,8 +26,8 @@ type (
 func NewSnapshot(now core.Instant) Snapshot { return core.NewSnapshot(now) }
 
 // RetryDelay returns how long a request waits before its n-th retry; after is the last response, draw is in [0,1).
-func RetryDelay(n int, after *core.Event, draw float64) time.Duration {
-	return core.RetryDelay(n, after, draw)
+func RetryDelay(n int, lastAnswer *core.Event, draw float64) time.Duration {
+	return core.RetryDelay(n, lastAnswer, draw)
 }
 
 // States lists the five states from the most open to the most restrictive.

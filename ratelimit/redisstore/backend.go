@@ -417,13 +417,13 @@ func (b *Backend) giveUpTurn(fence int64) {
 }
 
 // recordAnswer records whether the server answered a command that was sent at asked.
-func (b *Backend) recordAnswer(asked time.Time, err error) {
+func (b *Backend) recordAnswer(sentAt time.Time, err error) {
 	switch {
 	case err == nil:
 		b.silentSince = time.Time{}
 		b.heartbeat.answeredAt.Store(time.Now().UnixNano())
 	case b.silentSince.IsZero():
-		b.silentSince = asked
+		b.silentSince = sentAt
 	}
 }
 

@@ -238,7 +238,7 @@ func TestWhatTheServerHasLostIsBroughtBack(t *testing.T) {
 				must(t, err)
 				held = append(held, p)
 			}
-			pause := ratelimit.Wait{For: time.Hour, Given: true}
+			pause := ratelimit.Wait{Duration: time.Hour, Present: true}
 			held[0].Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: pause})
 			lose(t, server, old)
 			// Whoever knows more brings it back at its next update, whatever that is.

@@ -142,9 +142,9 @@ func (k *heartbeat) beat(ctx context.Context) {
 }
 
 // noteSilence records that the server did not answer a command sent at asked, unless it has answered a later one.
-func (k *heartbeat) noteSilence(asked time.Time) {
-	if k.answeredAt.Load() < asked.UnixNano() {
-		k.silentSince.CompareAndSwap(0, asked.UnixNano())
+func (k *heartbeat) noteSilence(sentAt time.Time) {
+	if k.answeredAt.Load() < sentAt.UnixNano() {
+		k.silentSince.CompareAndSwap(0, sentAt.UnixNano())
 	}
 }
 

@@ -100,7 +100,7 @@ func (l *dbLock) busyError() error {
 
 // setSessionByte sets or clears the session byte, and returns whether it was set. It fails if the file can't be
 // written.
-func (l *dbLock) setSessionByte(set bool) (was bool, err error) {
+func (l *dbLock) setSessionByte(set bool) (previous bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.openFile(); err != nil {
@@ -108,11 +108,11 @@ func (l *dbLock) setSessionByte(set bool) (was bool, err error) {
 	}
 	var b [1]byte
 	_, _ = l.file.ReadAt(b[:], sessionOffset) // a missing byte counts as cleared
-	if was = b[0] != 0; was != set {
+	if previous = b[0] != 0; previous != set {
 		b[0] ^= 1
 		_, err = l.file.WriteAt(b[:], sessionOffset)
 	}
-	return was, err
+	return previous, err
 }
 
 func (l *dbLock) openFile() (err error) {
@@ -175,18 +175,18 @@ func touch(path string) {
 
 // keepTouching touches a lock file at intervals until stop is called. Most locks are released before the first interval
 // has passed.
-func keepTouching(path string, every time.Duration) (stop func()) {
+func keepTouching(path string, interval time.Duration) (stop func()) {
 	var mu sync.Mutex // held while touching, so that no touch happens after stop
 	over := false
 	mu.Lock()
 	defer mu.Unlock()
 	var timer *time.Timer
-	timer = time.AfterFunc(every, func() {
+	timer = time.AfterFunc(interval, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		if !over {
 			touch(path)
-			timer.Reset(every)
+			timer.Reset(interval)
 		}
 	})
 	return func() {

@@ -62,7 +62,7 @@ func (s *Store) Clear(ctx context.Context) error {
 
 // CompactResult is the size of the database file before and after.
 type CompactResult struct {
-	Before, After int64
+	Before, After int64 // bytes
 }
 
 // Compact rewrites the database without gaps, because a bbolt file reuses its free pages but never shrinks. It needs

@@ -130,7 +130,7 @@ func (c *codec) dictionary(texts []string) []string {
 	return texts
 }
 
-func codeList[T any](c *codec, block *[]T, l *[]T, one func(*codec, *T)) {
+func codeList[T any](c *codec, block *[]T, l *[]T, codeItem func(*codec, *T)) {
 	n := c.count(len(*l))
 	if c.Reading() {
 		*l = nil
@@ -140,11 +140,11 @@ func codeList[T any](c *codec, block *[]T, l *[]T, one func(*codec, *T)) {
 		*l = allocate(block, n)
 	}
 	for i := range *l {
-		one(c, &(*l)[i])
+		codeItem(c, &(*l)[i])
 	}
 }
 
-func codeOptional[T any](c *codec, block *[]T, p **T, one func(*codec, *T)) {
+func codeOptional[T any](c *codec, block *[]T, p **T, codeItem func(*codec, *T)) {
 	there := *p != nil
 	c.bool(&there)
 	if c.Reading() {
@@ -154,7 +154,7 @@ func codeOptional[T any](c *codec, block *[]T, p **T, one func(*codec, *T)) {
 		}
 	}
 	if *p != nil {
-		one(c, *p)
+		codeItem(c, *p)
 	}
 }
 

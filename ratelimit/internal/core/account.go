@@ -30,11 +30,11 @@ type Period struct {
 	Slots    int           // 0: no limit
 }
 
-func (p Period) contains(clock time.Duration) bool {
+func (p Period) contains(timeOfDay time.Duration) bool {
 	if p.From <= p.To {
-		return p.From <= clock && clock < p.To
+		return p.From <= timeOfDay && timeOfDay < p.To
 	}
-	return clock >= p.From || clock < p.To
+	return timeOfDay >= p.From || timeOfDay < p.To
 }
 
 // Fingerprint identifies a key without revealing it.

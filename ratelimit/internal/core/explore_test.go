@@ -162,7 +162,7 @@ var exploredEvents = func() []edge {
 		can = func(s *queue) bool { return len(s.leases) > 1 }
 		add("last "+name, func(x *explorer, n *node) { x.answer(n, len(n.s.queue.leases)-1, e) })
 		can = func(*queue) bool {
-			return e.RetryAfter.For != 2*time.Second && e.Outcome != Misconfigured && e.Outcome != Cancelled
+			return e.RetryAfter.Duration != 2*time.Second && e.Outcome != Misconfigured && e.Outcome != Cancelled
 		}
 		add("unknown "+name, func(x *explorer, n *node) { x.stray(n, e) })
 		can = nil

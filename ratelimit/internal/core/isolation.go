@@ -54,8 +54,8 @@ func NewIsolation(last *Snapshot, now Instant, owner string, episode uint64) *Is
 // firstIsolatedNumber is the smallest number of a permit or ticket granted in isolation.
 const firstIsolatedNumber = 1 << 62
 
-func (s *Snapshot) dropProcesses(which func(process string) bool) {
-	s.processes.list = slices.DeleteFunc(s.processes.list, func(p process) bool { return which(processIDOf(p.id)) })
+func (s *Snapshot) dropProcesses(matches func(process string) bool) {
+	s.processes.list = slices.DeleteFunc(s.processes.list, func(p process) bool { return matches(processIDOf(p.id)) })
 	s.queue.dropOwners(func(owner uint64) bool { return s.processes.byKey(owner) == nil })
 }
 
@@ -196,13 +196,13 @@ func (a *Isolation) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 	}
 }
 
-func (q *queue) dropReleased(owner uint64, held *queue) {
+func (q *queue) dropReleased(owner uint64, heldQueue *queue) {
 	q.tickets = slices.DeleteFunc(
 		q.tickets,
-		func(t ticket) bool { return t.owner == owner && held.ticketIndex(t.number) < 0 },
+		func(t ticket) bool { return t.owner == owner && heldQueue.ticketIndex(t.number) < 0 },
 	)
 	q.leases = slices.DeleteFunc(q.leases, func(l lease) bool {
-		return l.owner == owner && !slices.ContainsFunc(held.leases, func(h lease) bool {
+		return l.owner == owner && !slices.ContainsFunc(heldQueue.leases, func(h lease) bool {
 			return h.permit == l.permit && h.epoch == l.epoch
 		})
 	})

@@ -153,15 +153,15 @@ func (l *statedLimit) wait(now Stamp, c *ceiling, window time.Duration) time.Dur
 }
 
 // mergeLower takes over a lower limit that was learned in isolation. translate converts its times.
-func (l *learnedLimit) mergeLower(alone learnedLimit, translate func(Stamp) Stamp) {
-	if alone.answers > 0 && (l.answers == 0 || alone.rate() < l.rate()) {
-		*l = alone
+func (l *learnedLimit) mergeLower(isolated learnedLimit, translate func(Stamp) Stamp) {
+	if isolated.answers > 0 && (l.answers == 0 || isolated.rate() < l.rate()) {
+		*l = isolated
 		l.since, l.last429, l.noLearningUntil = translate(
-			alone.since,
+			isolated.since,
 		), translate(
-			alone.last429,
+			isolated.last429,
 		), translate(
-			alone.noLearningUntil,
+			isolated.noLearningUntil,
 		)
 	}
 }

@@ -67,8 +67,8 @@ func (e *Event) Obeyed() bool {
 }
 
 func (e *Event) wait() (time.Duration, bool) {
-	if e.RetryAfter.Given && e.Obeyed() {
-		return e.RetryAfter.For, true
+	if e.RetryAfter.Present && e.Obeyed() {
+		return e.RetryAfter.Duration, true
 	}
 	return 0, false
 }

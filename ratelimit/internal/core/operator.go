@@ -117,14 +117,14 @@ func (s *Snapshot) EffectiveTuning(at Instant, own Tuning, before *EffectiveTuni
 	return t
 }
 
-// Override changes settings for all processes. The change ends after lasts; 0 means no end. For an unknown key, a bad
-// value or contradicting values it changes nothing and returns a *TuningError.
-func (s *Snapshot) Override(at Instant, values map[string]string, lasts time.Duration) error {
+// Override changes settings for all processes. The change ends after duration; 0 means no end. For an unknown key, a
+// bad value or contradicting values it changes nothing and returns a *TuningError.
+func (s *Snapshot) Override(at Instant, values map[string]string, duration time.Duration) error {
 	now := s.advance(at)
 	s.dropOverrides(now)
 	var list []override
 	for k, v := range values {
-		list = append(list, override{k, v, now.deadlineAfter(lasts)})
+		list = append(list, override{k, v, now.deadlineAfter(duration)})
 	}
 	if err := s.overrides.set(list); err != nil {
 		return err
@@ -279,9 +279,9 @@ func (l *accountLimits) set(key, value string) (ok bool) {
 	return ok
 }
 
-// TuneAccount overrides limits of an account. The change ends after lasts; 0 means no end. For an unknown key or a bad
-// value it changes nothing and returns a *TuningError.
-func (s *Snapshot) TuneAccount(at Instant, name string, values map[string]string, lasts time.Duration) error {
+// TuneAccount overrides limits of an account. The change ends after duration; 0 means no end. For an unknown key or a
+// bad value it changes nothing and returns a *TuningError.
+func (s *Snapshot) TuneAccount(at Instant, name string, values map[string]string, duration time.Duration) error {
 	for k, v := range values {
 		if err := setAccountField(new(accountLimits), k, v); err != nil {
 			return err
@@ -290,18 +290,18 @@ func (s *Snapshot) TuneAccount(at Instant, name string, values map[string]string
 	now := s.advance(at)
 	a := s.accounts.getOrAdd(now, name)
 	for k, v := range values {
-		a.setOverride(now, k, v, lasts)
+		a.setOverride(now, k, v, duration)
 	}
 	return nil
 }
 
-// EnableAccount enables or disables an account. The change ends after lasts; 0 means no end. Enabling also makes its
+// EnableAccount enables or disables an account. The change ends after duration; 0 means no end. Enabling also makes its
 // refused keys unproven, so that requests try them again.
-func (s *Snapshot) EnableAccount(at Instant, name string, on bool, lasts time.Duration) {
+func (s *Snapshot) EnableAccount(at Instant, name string, enabled bool, duration time.Duration) {
 	now := s.advance(at)
 	a := s.accounts.getOrAdd(now, name)
-	a.setOverride(now, enabledKey, strconv.FormatBool(on), lasts)
-	if on {
+	a.setOverride(now, enabledKey, strconv.FormatBool(enabled), duration)
+	if enabled {
 		a.retryKeys(now)
 	}
 }
@@ -316,8 +316,8 @@ func (s *Snapshot) ResetAccount(at Instant, name string, keys ...string) {
 	}
 }
 
-func (a *account) setOverride(now Stamp, key, value string, lasts time.Duration) {
-	o := override{key, strings.TrimSpace(value), now.deadlineAfter(lasts)}
+func (a *account) setOverride(now Stamp, key, value string, duration time.Duration) {
+	o := override{key, strings.TrimSpace(value), now.deadlineAfter(duration)}
 	a.overrides = slices.DeleteFunc(a.overrides, func(b override) bool { return b.key == key })
 	a.overrides = append(a.overrides, o)
 	slices.SortFunc(a.overrides, func(x, y override) int { return strings.Compare(x.key, y.key) })

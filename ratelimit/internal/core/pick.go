@@ -29,15 +29,15 @@ type candidate struct {
 	until Stamp  // when the cause ends; 0: unknown
 }
 
-func (v view) candidate(own *Account) candidate {
-	c := candidate{config: own, account: v.s.accounts.byName(own.Name), cause: ReasonNoAccount}
+func (v view) candidate(config *Account) candidate {
+	c := candidate{config: config, account: v.s.accounts.byName(config.Name), cause: ReasonNoAccount}
 	a := c.account
 	if a == nil {
 		return c
 	}
 	c.limits, c.running = v.limitsOf(a), v.s.queue.leasesOfAccount(a)
-	c.cause = own.unusableReason(c.limits.enabledOverride, func(print Fingerprint) bool {
-		k := a.findKey(print)
+	c.cause = config.unusableReason(c.limits.enabledOverride, func(fingerprint Fingerprint) bool {
+		k := a.findKey(fingerprint)
 		return k == nil || k.standing.Unusable()
 	})
 	if c.usable = c.cause == ReasonNone; !c.usable {
@@ -71,8 +71,8 @@ func (v view) candidate(own *Account) candidate {
 // used least recently. It returns nil if no key is free.
 func (v view) findFreeKey(c *candidate) (best *accountKey) {
 	least := 0
-	for _, print := range c.config.Keys {
-		k := c.account.findKey(print)
+	for _, fingerprint := range c.config.Keys {
+		k := c.account.findKey(fingerprint)
 		if k == nil || k.standing.Unusable() || !v.isKeyFree(k, &c.limits) {
 			continue
 		}
@@ -185,15 +185,15 @@ func (p *pick) useCandidate(c *candidate) {
 
 // pickPreferred picks the preferred account and key. ok is false if they are refused, blocked, disabled or without
 // quota; then the request may use any account.
-func (v view) pickPreferred(want *Preference, candidates []candidate) (p pick, ok bool) {
-	i := slices.IndexFunc(candidates, func(c candidate) bool { return c.config.Name == want.Account })
-	if i < 0 || !slices.Contains(candidates[i].config.Keys, want.Key) || candidates[i].account == nil {
+func (v view) pickPreferred(preference *Preference, candidates []candidate) (p pick, ok bool) {
+	i := slices.IndexFunc(candidates, func(c candidate) bool { return c.config.Name == preference.Account })
+	if i < 0 || !slices.Contains(candidates[i].config.Keys, preference.Key) || candidates[i].account == nil {
 		return p, false
 	}
 	c := &candidates[i]
-	c.key = c.account.findKey(want.Key)
+	c.key = c.account.findKey(preference.Key)
 	switch {
-	case want.Test:
+	case preference.Test:
 		p.useCandidate(c)
 		p.why = ByTest
 	case !c.usable || c.key == nil || c.key.standing.Unusable() || c.cause != ReasonNone && c.cause != ReasonAccount:

@@ -147,10 +147,10 @@ var attributionRules = []attributionRule{
 	{outcomes: []Outcome{Cancelled, Misconfigured}, anyLimitedBy: true, address: true},
 }
 
-func attributionOf(e *Event, by LimitedBy) attributionRule {
+func attributionOf(e *Event, limitedBy LimitedBy) attributionRule {
 	for i := range attributionRules {
 		row := &attributionRules[i]
-		if (row.anyLimitedBy || row.limitedBy == by) && (row.status == 0 || row.status == e.Status) &&
+		if (row.anyLimitedBy || row.limitedBy == limitedBy) && (row.status == 0 || row.status == e.Status) &&
 			(row.verdict != KeyUnknown && row.verdict == e.Key || slices.Contains(row.outcomes, e.Outcome)) {
 			out := *row
 			if e.Outcome == Client && e.showsUpstreamUp() { // the upstream accepted the key before it answered 404

@@ -20,16 +20,15 @@ const (
 
 // Wait is a parsed Retry-After. The zero Wait stands for an answer without one.
 type Wait struct {
-	For   time.Duration
-	Given bool
+	Duration time.Duration
+	Present  bool // the answer had a Retry-After
 }
 
-// String returns the wait as logs print it, "-" for none.
 func (w Wait) String() string {
-	if !w.Given {
+	if !w.Present {
 		return "-"
 	}
-	return FormatDuration(w.For)
+	return FormatDuration(w.Duration)
 }
 
 // ParseRetryAfter reads the Retry-After (RFC 9110, section 10.2.3) of an answer that arrived at now. Seconds may have
@@ -94,12 +93,12 @@ const (
 
 // RetryDelay returns how long a request waits before its n-th retry, for a random draw in [0,1): full jitter, or the
 // Retry-After of its own 503 if that is longer. After a 429 it is 0, because the pause delays all requests.
-func RetryDelay(n int, after *Event, draw float64) time.Duration {
-	if after.Outcome == Throttled {
+func RetryDelay(n int, lastAnswer *Event, draw float64) time.Duration {
+	if lastAnswer.Outcome == Throttled {
 		return 0
 	}
 	d := fullJitter(n, draw)
-	if wait, given := after.wait(); given && after.Outcome == Server {
+	if wait, given := lastAnswer.wait(); given && lastAnswer.Outcome == Server {
 		d = max(d, wait)
 	}
 	return d

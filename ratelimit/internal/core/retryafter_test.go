@@ -99,11 +99,11 @@ func FuzzParseRetryAfter(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value, date string) {
 		w, err := ParseRetryAfter(http.Header{"Retry-After": {value}, "Date": {date}}, time.Unix(1_800_000_000, 0))
-		if w.Given && (w.For < 0 || w.For > maxRetryAfter) {
-			t.Errorf("%q: %s", value, w.For)
+		if w.Present && (w.Duration < 0 || w.Duration > maxRetryAfter) {
+			t.Errorf("%q: %s", value, w.Duration)
 		}
-		if !w.Given && (w.For != 0 || err == nil) {
-			t.Errorf("%q: not given, %s, %v", value, w.For, err)
+		if !w.Present && (w.Duration != 0 || err == nil) {
+			t.Errorf("%q: not given, %s, %v", value, w.Duration, err)
 		}
 	})
 }

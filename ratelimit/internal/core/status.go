@@ -223,8 +223,8 @@ func (st *Status) ForAccount(account Account) AccountStatus {
 	if v.Overridden {
 		told = &v.Enabled
 	}
-	v.Unusable = account.unusableReason(told, func(print Fingerprint) bool {
-		return v.Keys[slices.Index(account.Keys, print)].Standing.Unusable()
+	v.Unusable = account.unusableReason(told, func(fingerprint Fingerprint) bool {
+		return v.Keys[slices.Index(account.Keys, fingerprint)].Standing.Unusable()
 	})
 	v.Enabled = v.Unusable != ReasonNoAccount
 	return v
@@ -251,7 +251,7 @@ func (a *Account) unusableReason(override *bool, keyUnusable func(Fingerprint) b
 	switch {
 	case disabled:
 		return ReasonNoAccount
-	case !slices.ContainsFunc(a.Keys, func(print Fingerprint) bool { return !keyUnusable(print) }):
+	case !slices.ContainsFunc(a.Keys, func(fingerprint Fingerprint) bool { return !keyUnusable(fingerprint) }):
 		return ReasonCredentials
 	}
 	return ReasonNone

@@ -133,9 +133,9 @@ func (s *Snapshot) RemoveDead(at Instant, ids []string) {
 	s.removeProcesses(func(p *process) bool { return slices.Contains(ids, processIDOf(p.id)) })
 }
 
-func (s *Snapshot) removeProcesses(which func(*process) bool) {
+func (s *Snapshot) removeProcesses(matches func(*process) bool) {
 	s.processes.list = slices.DeleteFunc(s.processes.list, func(p process) bool {
-		gone := which(&p)
+		gone := matches(&p)
 		if gone {
 			s.queue.dropOwners(func(owner uint64) bool { return owner == p.key })
 		}
@@ -269,21 +269,21 @@ func (q *queue) leasesOfAccount(a *account) int {
 	return q.countLeases(func(l *lease) bool { return l.key != 0 && a.hasKey(l.key) })
 }
 
-func (q *queue) dropTickets(whose func(owner uint64) bool) {
-	q.tickets = slices.DeleteFunc(q.tickets, func(t ticket) bool { return whose(t.owner) })
+func (q *queue) dropTickets(matches func(owner uint64) bool) {
+	q.tickets = slices.DeleteFunc(q.tickets, func(t ticket) bool { return matches(t.owner) })
 }
 
-func (q *queue) dropOwners(whose func(owner uint64) bool) {
-	q.dropTickets(whose)
-	q.leases = slices.DeleteFunc(q.leases, func(l lease) bool { return whose(l.owner) })
+func (q *queue) dropOwners(matches func(owner uint64) bool) {
+	q.dropTickets(matches)
+	q.leases = slices.DeleteFunc(q.leases, func(l lease) bool { return matches(l.owner) })
 }
 
-// ticketsAhead counts the tickets that must be served before the one at index place, or before a new one if place is
-// -1. It skips tickets that can't be served now: late ones, and those of processes without a free slot or token.
-func (v view) ticketsAhead(place int) int {
+// ticketsAhead counts the tickets that must be served before the one at index, or before a new one if index is -1. It
+// skips tickets that can't be served now: late ones, and those of processes without a free slot or token.
+func (v view) ticketsAhead(index int) int {
 	tickets := v.s.queue.tickets
-	if place >= 0 {
-		tickets = tickets[:place]
+	if index >= 0 {
+		tickets = tickets[:index]
 	}
 	n := 0
 	for i := range tickets {

@@ -126,7 +126,7 @@ func markOf(s ratelimit.Snapshot) int {
 // pauseFor lets a 429 delay everybody.
 func pauseFor(at ratelimit.Instant, s *ratelimit.Snapshot, d time.Duration) {
 	t := ratelimit.Default()
-	e := ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: ratelimit.Wait{For: d, Given: true}}
+	e := ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: ratelimit.Wait{Duration: d, Present: true}}
 	s.Record(at, machine.Report{Owner: "p", Tuning: &t, Event: e})
 }
 

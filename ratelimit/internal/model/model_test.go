@@ -207,11 +207,14 @@ func (c *caller) answer(pass core.PermitID) {
 		what, r.Event = "none", core.Event{Outcome: core.Cancelled}
 	case n < 6:
 		wait := []time.Duration{10 * time.Millisecond, 60 * time.Millisecond, 200 * time.Millisecond}[c.draw.IntN(3)]
-		what, r.Event = "429", core.Event{Outcome: core.Throttled, Status: 429, RetryAfter: core.Wait{For: wait, Given: true}}
+		what = "429"
+		r.Event = core.Event{
+			Outcome: core.Throttled, Status: 429, RetryAfter: core.Wait{Duration: wait, Present: true},
+		}
 	}
 	c.h.update(c.st, func(at core.Instant, s *core.Snapshot) entry {
 		late := s.Record(at, r).Late
-		return entry{what: what, machine: c.machine, id: pass.Number, arg: r.Event.RetryAfter.For, flag: !late}
+		return entry{what: what, machine: c.machine, id: pass.Number, arg: r.Event.RetryAfter.Duration, flag: !late}
 	})
 }
 
@@ -404,7 +407,7 @@ func TestTamperedHistories(t *testing.T) {
 	const wait = 50 * time.Millisecond
 	pass := grant()
 	s.Record(at, core.Report{Owner: "a", Tuning: &h.tuning, Pass: pass, Event: core.Event{
-		Outcome: core.Throttled, Status: 429, RetryAfter: core.Wait{For: wait, Given: true},
+		Outcome: core.Throttled, Status: 429, RetryAfter: core.Wait{Duration: wait, Present: true},
 	}})
 	note(entry{what: "429", machine: "a", id: pass.Number, arg: wait, flag: true})
 	at.Wall, at.Boot = at.Wall.Add(wait), at.Boot+wait

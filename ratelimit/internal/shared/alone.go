@@ -69,8 +69,8 @@ func (s *Store) detach(last *core.Snapshot, now core.Instant) {
 	}
 	a.fallback = s.opts.Fallback
 	elsewhere := func(process string) bool { return s.coordinator.Machines([]string{process}) > 1 }
-	_ = a.fallback.Update(context.Background(), func(at core.Instant, there *core.Snapshot) error {
-		a.MoveTo(there, at, last, time.Since(s.seenAt), s.outageDuration(), elsewhere)
+	_ = a.fallback.Update(context.Background(), func(at core.Instant, snap *core.Snapshot) error {
+		a.MoveTo(snap, at, last, time.Since(s.seenAt), s.outageDuration(), elsewhere)
 		return nil
 	})
 }
@@ -153,10 +153,10 @@ var errPanicked = errors.New("function has panicked")
 func (a *detached) runOnFallback(ctx context.Context, batch []*request) {
 	for _, r := range batch {
 		var did core.Changes
-		err := a.fallback.Update(ctx, func(at core.Instant, there *core.Snapshot) error {
+		err := a.fallback.Update(ctx, func(at core.Instant, snap *core.Snapshot) error {
 			at.Parts = max(at.Parts, 1) * a.parts
 			r.err, r.panicked = nil, nil
-			if did = core.TrackChanges(there, func() { r.call(at, there) }); r.panicked != nil {
+			if did = core.TrackChanges(snap, func() { r.call(at, snap) }); r.panicked != nil {
 				return errPanicked
 			}
 			return r.err

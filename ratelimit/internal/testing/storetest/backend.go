@@ -148,14 +148,14 @@ func (c *coordinator) Exchange(ctx context.Context, change func(ratelimit.Instan
 }
 
 // recordAnswer records whether the server answered the command sent at asked, and schedules the next ping.
-func (c *coordinator) recordAnswer(asked time.Time, answered bool) {
+func (c *coordinator) recordAnswer(sentAt time.Time, answered bool) {
 	c.presence.mu.Lock()
 	defer c.presence.mu.Unlock()
 	switch c.silent = !answered; {
 	case answered:
 		c.answeredAt = time.Now()
-	case c.firstMissed.IsZero() && c.answeredAt.Before(asked):
-		c.firstMissed = asked
+	case c.firstMissed.IsZero() && c.answeredAt.Before(sentAt):
+		c.firstMissed = sentAt
 	}
 	if !c.pingScheduled && c.ProbeInterval > 0 {
 		c.pingScheduled = true
@@ -221,10 +221,10 @@ func wake(c chan struct{}) {
 // Kill makes a process look dead to the others. Its store stays open.
 func (p *Place) Kill(owner string) { p.setLiving(owner, false) }
 
-func (p *Place) setLiving(owner string, lives bool) {
+func (p *Place) setLiving(owner string, living bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.living[owner] = lives
+	p.living[owner] = living
 }
 
 type backend struct {

@@ -225,8 +225,8 @@ func sharedPause(t *testing.T, w World) {
 	p, err := a.Acquire(t.Context())
 	must(t, err)
 	p.Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: ratelimit.Wait{
-		For:   time.Hour,
-		Given: true,
+		Duration: time.Hour,
+		Present:  true,
 	}})
 	if _, err := b.Acquire(t.Context()); !isBlocked(err) {
 		t.Errorf("acquire = %v, want blocked", err)
