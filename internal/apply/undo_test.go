@@ -445,6 +445,52 @@ func TestWhatNeverLeftIsNotPutBack(t *testing.T) {
 	}
 }
 
+// A cycle of renames of which one file can't go back stays whole: no file is left under a temporary name, and the dry
+// run says the same.
+func TestABrokenCycleStays(t *testing.T) {
+	plans := map[string]string{"1 2 3": "1 > 2; 2 > 3; 3 > 1", "1 2 3 4": "1 > 2; 2 > 3; 3 > 4; 4 > 1"}
+	for files, plan := range plans {
+		for _, replaced := range strings.Fields(files) {
+			for _, what := range []string{"replaced", "removed", "not selected"} {
+				t.Run(plan+", "+replaced+" "+what, func(t *testing.T) {
+					sc := drawn(traits{}, "/src", files, plan)
+					apply, _, _ := sc.actions()
+					s := sc.clone()
+					if out, err := apply.do(s); err != nil || out.Unfinished {
+						t.Fatalf("%+v %v", out, err)
+					}
+					var only func(source, target string) bool
+					switch target := "/src/" + replaced; what {
+					case "replaced":
+						s.remove(target)
+						s.add(target, "another's")
+					case "removed":
+						s.remove(target)
+					default:
+						only = func(_, to string) bool { return to != target }
+					}
+					foreseen, err := foresee(s, sc.plan.ID, only)
+					if err != nil {
+						t.Fatal(err)
+					}
+					out, err := engineOf(s).Undo(context.Background(), sc.plan.ID, UndoOptions{Only: only})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if said(foreseen) != said(out) {
+						t.Errorf("foreseen %s, was %s", said(foreseen), said(out))
+					}
+					for _, line := range all(s, false) {
+						if strings.Contains(line, "/.anivault-") {
+							t.Errorf("%s, after %s", line, said(out))
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
 // Of a copy that stays because one of the two was changed it is told which.
 func TestWhichOfTwoWasChanged(t *testing.T) {
 	for changed, want := range map[string]string{
