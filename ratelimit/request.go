@@ -102,7 +102,7 @@ func (t *Tries) record(req *http.Request) (m tryRecord, failedAttempts int) {
 	return m, failedAttempts
 }
 
-// fail records a failed request and when to retry it. counts is false if an outage made the request fail.
+// fail records a failed request and when to retry it. counted is false if an outage made the request fail.
 func (t *Tries) fail(req *http.Request, m tryRecord, nextAttemptAt time.Time, counted bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

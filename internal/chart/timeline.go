@@ -119,8 +119,8 @@ func barLength(run time.Duration) time.Duration {
 	return bar
 }
 
-// answersPerSecond returns the answers per second in each of n intervals of length bar. It spreads a point's answers
-// evenly over the time since the previous point.
+// answersPerSecond returns the answers per second in each of n intervals of length barLength. It spreads a point's
+// answers evenly over the time since the previous point.
 func answersPerSecond(points []Point, n int, barLength time.Duration) []float64 {
 	heights := make([]float64, n)
 	width := barLength.Seconds()

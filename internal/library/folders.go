@@ -111,8 +111,8 @@ func (l *linkTracker) markEntered(realPath string) bool {
 	return true
 }
 
-// shouldFollow reports whether to enter a link to the folder real. It returns false if the walk has read the folder or
-// will reach it without the link, or if a root is inside the folder. The walk never reaches hidden folders below a
+// shouldFollow reports whether to enter a link to the folder realPath. It returns false if the walk has read the folder
+// or will reach it without the link, or if a root is inside the folder. The walk never reaches hidden folders below a
 // root.
 func (l *linkTracker) shouldFollow(realPath string) bool {
 	if _, seen := l.entered[pathHash(realPath)]; seen {

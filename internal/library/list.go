@@ -15,8 +15,8 @@ const MaxLine = 1 << 20
 // ErrUTF16 means that a list is UTF-16, as PowerShell's ">" writes it.
 var ErrUTF16 = lang.Error("the list is UTF-16: write it as UTF-8 (PowerShell: | Out-File -Encoding utf8)")
 
-// ReadList calls fn with each path of a list. Entries are lines, or end with a NUL byte if null. It skips empty entries
-// and keeps other bytes as they are. It stops at fn's first error.
+// ReadList calls fn with each path of a list. Entries are lines, or end with a NUL byte if nulSeparated. It skips empty
+// entries and keeps other bytes as they are. It stops at fn's first error.
 func ReadList(r io.Reader, nulSeparated bool, fn func(path string) error) error {
 	return readEntries(r, nulSeparated, func(s string) error {
 		if s == "" {

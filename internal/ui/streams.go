@@ -91,7 +91,7 @@ const (
 	Cyan   = "36"
 )
 
-// Style wraps s in an ANSI attribute, or returns it unchanged if on is false.
+// Style wraps s in an ANSI attribute, or returns it unchanged if enabled is false.
 func Style(enabled bool, attribute, s string) string {
 	if !enabled || attribute == "" || s == "" {
 		return s

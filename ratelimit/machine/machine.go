@@ -25,7 +25,7 @@ type (
 // NewSnapshot returns the snapshot of an unknown upstream: Normal, full bucket.
 func NewSnapshot(now core.Instant) Snapshot { return core.NewSnapshot(now) }
 
-// RetryDelay returns how long a request waits before its n-th retry; after is the last response, draw is in [0,1).
+// RetryDelay returns how long a request waits before its n-th retry; draw is in [0,1).
 func RetryDelay(n int, lastAnswer *core.Event, draw float64) time.Duration {
 	return core.RetryDelay(n, lastAnswer, draw)
 }

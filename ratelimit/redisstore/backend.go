@@ -416,7 +416,7 @@ func (b *Backend) giveUpTurn(fence int64) {
 	_, _ = b.run(commitScript, o)
 }
 
-// recordAnswer records whether the server answered a command that was sent at asked.
+// recordAnswer records whether the server answered a command that was sent at sentAt.
 func (b *Backend) recordAnswer(sentAt time.Time, err error) {
 	switch {
 	case err == nil:

@@ -29,7 +29,7 @@ const rights = "+hello +auth +select +ping +info +time +getrange +set +del +exis
 // Findings describes a suitable server.
 type Findings struct {
 	Server         string        // such as Redis 7.0.15; "" if unknown
-	RoundTrip      time.Duration // of the fastest answer
+	RoundTrip      time.Duration // the fastest of a few
 	ClockSkew      time.Duration // how far this machine's wall clock is ahead of the server's
 	EvictionPolicy string        // for keys without expiry; "": none is evicted
 	NoPersistence  bool          // the server has no append-only file, so a restart loses the state

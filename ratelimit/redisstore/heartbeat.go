@@ -141,7 +141,7 @@ func (k *heartbeat) beat(ctx context.Context) {
 	}
 }
 
-// noteSilence records that the server did not answer a command sent at asked, unless it has answered a later one.
+// noteSilence records that the server did not answer a command sent at sentAt, unless it has answered a later one.
 func (k *heartbeat) noteSilence(sentAt time.Time) {
 	if k.answeredAt.Load() < sentAt.UnixNano() {
 		k.silentSince.CompareAndSwap(0, sentAt.UnixNano())
@@ -297,10 +297,10 @@ func (b *Backend) Dead(ids []string) []string {
 			far = append(far, id)
 		}
 	}
-	return append(dead, b.heartbeat.dead(far)...)
+	return append(dead, b.heartbeat.deadRemote(far)...)
 }
 
-func (k *heartbeat) dead(ids []string) []string {
+func (k *heartbeat) deadRemote(ids []string) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	// Right after a loss, the others may not have renewed their keys yet.

@@ -246,7 +246,7 @@ func PauseAfterOutage(s *Snapshot, at Instant, ago time.Duration) bool {
 // outage.
 const trafficGap = 100 * time.Millisecond
 
-// ReserveForOthers counts permits against the ceiling that other processes may have granted alone since then, because
+// ReserveForOthers counts permits against the ceiling that other processes may have granted alone after since, because
 // this process blocked the shared state with a long update.
 func ReserveForOthers(s *Snapshot, at Instant, since Stamp, owner string) {
 	s.reserveForOthers(s.advance(at), since, owner, max(len(s.Users()), 1))

@@ -493,7 +493,7 @@ func (w *window) count(now Stamp, t *Tuning) Counts {
 	return w.countNewest(now, t, t.WindowRecords)
 }
 
-// countNewest counts answers like count, but at most the newest limit ones.
+// countNewest counts answers like count, but only the newest ones, at most limit.
 func (w *window) countNewest(now Stamp, t *Tuning, limit int) Counts {
 	oldest := millis(now) - t.Window.Milliseconds()
 	first := max(len(w.records)-min(limit, t.WindowRecords), 0)

@@ -173,7 +173,7 @@ func (v view) expire() {
 	q.tickets = slices.DeleteFunc(q.tickets, func(t ticket) bool { return v.now.sub(t.retryAt) >= dropTicketAfter })
 }
 
-// Renew extends the leases of the kept permits to end at least by from now.
+// Renew extends the leases of these permits to end no earlier than duration from now.
 func (s *Snapshot) Renew(at Instant, permits map[PermitID]bool, duration time.Duration) {
 	until := s.advance(at).add(duration)
 	for i := range s.queue.leases {

@@ -237,7 +237,7 @@ func (b *Backend) Living() int {
 // Leave implements [shared.Leaver]. If a process is writing one copy, its checksum fails and the other copy is
 // returned.
 func (b *Backend) Leave() []byte {
-	_ = b.alive.Ensure() // works without it if the folder can't be written
+	_ = b.alive.Ensure() // best effort, as the folder may not be writable
 	f, err := lockfile.OpenNoFollow(b.statePath(), os.O_RDONLY, 0)
 	if err != nil {
 		return nil

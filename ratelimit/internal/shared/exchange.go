@@ -36,7 +36,7 @@ func (s *Store) runShared(ctx context.Context, batch []*request) (trouble error)
 	if s.alone != nil {
 		s.alone.refreshFallback(ctx)
 	}
-	var lives peers
+	var others peers
 	for range maxAttempts {
 		var done result
 		var began time.Time // when the lock was acquired
@@ -45,13 +45,13 @@ func (s *Store) runShared(ctx context.Context, batch []*request) (trouble error)
 			if began.IsZero() {
 				began = time.Now()
 			}
-			next, done, err = s.exchange(at, old, batch, lives)
+			next, done, err = s.exchange(at, old, batch, others)
 			return next, err
 		})
 		switch {
 		case errors.Is(err, errNeedLiveness): // nothing is locked now
 			users := s.snap.Users()
-			lives = peers{known: true, othersAlive: s.Living() > 1, usersAlive: len(s.Dead(users)) < len(users)}
+			others = peers{known: true, othersAlive: s.Living() > 1, usersAlive: len(s.Dead(users)) < len(users)}
 			continue
 		case err != nil && done.wrote && !done.markedForeign && s.coordinator == nil:
 			s.goAlone(err, &s.snap) // the decisions hold: they were made with the lock held

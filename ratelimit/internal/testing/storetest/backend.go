@@ -28,7 +28,7 @@ type Place struct {
 	FailAfter      func() error         // an Exchange fails with this error after it has written
 	ExtraCalls     func() int           // change is called this many extra times first, as after a lost race
 	DistortTime    func(ratelimit.Instant) ratelimit.Instant
-	MinAskInterval time.Duration            // of [shared.Pacer]
+	MinAskInterval time.Duration            // see [shared.Pacer]
 	wakes          map[string]chan struct{} // by owner; guarded by mu
 
 	// Coordinator makes the place a [shared.Coordinator] with each process on a machine of its own. Before an Exchange
@@ -109,7 +109,7 @@ type coordinator struct {
 // presence is what a process knows about the server between its Exchanges.
 type presence struct {
 	mu            sync.Mutex
-	pingScheduled bool // a ping is scheduled
+	pingScheduled bool
 	silent        bool
 	answeredAt    time.Time
 	firstMissed   time.Time
@@ -147,7 +147,7 @@ func (c *coordinator) Exchange(ctx context.Context, change func(ratelimit.Instan
 	return nil
 }
 
-// recordAnswer records whether the server answered the command sent at asked, and schedules the next ping.
+// recordAnswer records whether the server answered the command sent at sentAt, and schedules the next ping.
 func (c *coordinator) recordAnswer(sentAt time.Time, answered bool) {
 	c.presence.mu.Lock()
 	defer c.presence.mu.Unlock()
