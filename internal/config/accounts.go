@@ -144,12 +144,12 @@ var accountSchema = listSchema[Account]{
 	},
 }
 
-func readAccounts(in source, bad *errorList) []Account {
+func readAccounts(in source, problems *errorList) []Account {
 	at, node := findKey(in.root, "accounts")
 	if at == nil {
 		return nil
 	}
-	r := reader{in, bad}
+	r := reader{in, problems}
 	if node.Kind != yaml.SequenceNode || len(node.Content) == 0 {
 		r.reject(at, "accounts", "", "must be a list of accounts, such as - {name: main, keys: [{token_file: /path}]}; "+
 			"leave it out for one key")
@@ -256,13 +256,13 @@ func (r reader) checkUniqueAccounts(list []Account) {
 	for i, a := range list {
 		for _, b := range list[:i] {
 			if a.Name != "" && a.Name == b.Name {
-				r.bad.reject(a.Place+": name", a.Name,
+				r.problems.reject(a.Place+": name", a.Name,
 					lang.Textf("is also the name of the account at %s; names must be unique", b.Place))
 			}
 		}
 		for j, print := range a.Account.Keys {
 			if before, ok := seen[print]; ok {
-				r.bad.reject(a.Place+": keys", fmt.Sprintf("key %d", j+1),
+				r.problems.reject(a.Place+": keys", fmt.Sprintf("key %d", j+1),
 					lang.Textf("is also key %d of account %s; each key may appear once", before.key+1, list[before.account].Name))
 				continue
 			}
@@ -273,21 +273,21 @@ func (r reader) checkUniqueAccounts(list []Account) {
 
 // resolveAccounts checks the accounts against other settings: a single key in the same file and limits above the
 // limiter's are errors. It removes the accounts if the environment or a flag has a key.
-func (c *Config) resolveAccounts(bad *errorList) {
+func (c *Config) resolveAccounts(problems *errorList) {
 	if len(c.Accounts) == 0 {
 		return
 	}
 	_, section := findKey(c.file.root, "tmdb")
 	for _, key := range []string{"token", "token_file", "api_key"} {
 		if k, _ := findKey(section, key); k != nil {
-			bad.reject(c.file.location("tmdb."+key), "",
+			problems.reject(c.file.location("tmdb."+key), "",
 				"cannot be combined with accounts: move it into the keys of an account, or leave accounts out")
 			return
 		}
 	}
 	for _, a := range c.Accounts {
 		if a.Rate > c.Tuning.RateBase {
-			bad.reject(a.Place+": rate", strconv.FormatFloat(a.Rate, 'f', -1, 64),
+			problems.reject(a.Place+": rate", strconv.FormatFloat(a.Rate, 'f', -1, 64),
 				lang.Textf("is above limiter.rate_base %g, which all accounts have together: lower it, or raise rate_base",
 					c.Tuning.RateBase))
 		}
@@ -296,7 +296,7 @@ func (c *Config) resolveAccounts(bad *errorList) {
 			most = max(most, p.Slots)
 		}
 		if most > c.Tuning.ConcurrencyTotal {
-			bad.reject(a.Place+": account_concurrency", strconv.Itoa(most),
+			problems.reject(a.Place+": account_concurrency", strconv.Itoa(most),
 				lang.Textf("is above limiter.concurrency_total %d, which all accounts have together: lower it, or raise "+
 					"concurrency_total", c.Tuning.ConcurrencyTotal))
 		}

@@ -118,22 +118,22 @@ func (c Client) Check() error {
 	return nil
 }
 
-func readClients(in source, node *yaml.Node, bad *errorList) []Client {
+func readClients(in source, node *yaml.Node, problems *errorList) []Client {
 	if node == nil || node.Tag == "!!null" {
 		return nil
 	}
-	return clientSchema.readAll(reader{in, bad}, node)
+	return clientSchema.readAll(reader{in, problems}, node)
 }
 
-func checkUniqueClients(clients []Client, bad *errorList) {
+func checkUniqueClients(clients []Client, problems *errorList) {
 	for i, c := range clients {
 		for _, d := range clients[:i] {
 			switch {
 			case c.Name == d.Name:
-				bad.reject(c.Place+": name", c.Name, lang.Textf("is also the name of the client at %s; names must be "+
+				problems.reject(c.Place+": name", c.Name, lang.Textf("is also the name of the client at %s; names must be "+
 					"unique", d.Place))
 			case c.TokenSHA256 == d.TokenSHA256:
-				bad.reject(c.Place+": token_sha256", "",
+				problems.reject(c.Place+": token_sha256", "",
 					lang.Textf("is also the token of the client at %s; give each client its own", d.Place))
 			}
 		}
@@ -145,7 +145,7 @@ func ClientsFile(dataDir string) string { return filepath.Join(dataDir, "clients
 
 const clientsVersion = 1
 
-func readClientsFile(path string, bad *errorList) ([]Client, error) {
+func readClientsFile(path string, problems *errorList) ([]Client, error) {
 	raw, err := readText(path)
 	if err != nil || raw == nil {
 		return nil, err
@@ -158,7 +158,7 @@ func readClientsFile(path string, bad *errorList) ([]Client, error) {
 		}
 	}
 	_, list := findKey(in.root, "clients")
-	return readClients(in, list, bad), nil
+	return readClients(in, list, problems), nil
 }
 
 func (c *Client) isFrom(path string) bool { return strings.HasPrefix(c.Place, path+":") }
@@ -167,9 +167,9 @@ func (c *Client) isFrom(path string) bool { return strings.HasPrefix(c.Place, pa
 // c itself if all are.
 func (c *Config) WithoutRevokedClients() (*Config, error) {
 	path := ClientsFile(c.Dirs.Data)
-	var bad errorList
-	now, err := readClientsFile(path, &bad)
-	if err = errors.Join(err, bad.err()); err != nil {
+	var problems errorList
+	now, err := readClientsFile(path, &problems)
+	if err = errors.Join(err, problems.err()); err != nil {
 		return c, err
 	}
 	if !fileExists(path) { // revoking the last token leaves a file with an empty list
@@ -200,9 +200,9 @@ func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]C
 		return err
 	}
 	defer release()
-	var bad errorList
-	clients, err := readClientsFile(path, &bad)
-	if err = errors.Join(err, bad.err()); err != nil {
+	var problems errorList
+	clients, err := readClientsFile(path, &problems)
+	if err = errors.Join(err, problems.err()); err != nil {
 		return err
 	}
 	if clients, err = change(clients); err != nil {
@@ -239,12 +239,12 @@ func clientsText(clients []Client) []byte {
 }
 
 type reader struct {
-	source source
-	bad    *errorList
+	source   source
+	problems *errorList
 }
 
 func (r reader) reject(n *yaml.Node, key, value string, reason lang.Text) {
-	r.bad.reject(r.place(n)+": "+key, value, reason)
+	r.problems.reject(r.place(n)+": "+key, value, reason)
 }
 
 func (r reader) place(n *yaml.Node) string { return fmt.Sprintf("%s:%d", r.source.path, n.Line) }

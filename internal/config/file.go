@@ -132,7 +132,7 @@ func readYAML(raw []byte) (*viper.Viper, error) {
 }
 
 // unknownKeys returns errors for keys that are not settings, and for settings that are written as sections.
-func unknownKeys(file *viper.Viper, in source, settings []Setting) (bad errorList) {
+func unknownKeys(file *viper.Viper, in source, settings []Setting) (problems errorList) {
 	known := make([]string, 0, len(settings))
 	for _, s := range settings {
 		known = append(known, s.Key)
@@ -149,24 +149,24 @@ func unknownKeys(file *viper.Viper, in source, settings []Setting) (bad errorLis
 		case above >= len(settings): // readClients and readAccounts check the keys in their lists
 		case slices.Contains(known, key), inside >= 0 && raw == nil:
 		case inside >= 0:
-			bad.reject(
+			problems.reject(
 				in.location(key),
 				"",
 				lang.Textf("must be a section, not %s; write its settings below it, indented, such "+
 					"as %s", kindOf(raw), strings.TrimPrefix(known[inside], key+".")),
 			)
 		case above >= 0:
-			bad.reject(in.location(known[above]), "",
+			problems.reject(in.location(known[above]), "",
 				lang.Textf("is %s; write a single value there: %s", kindSection, settings[above].Allowed))
 		default:
 			reason := lang.Text("is not a setting; see: anivault config show")
 			if near, ok := Nearest(key, known); ok {
 				reason = lang.Textf("is not a setting; did you mean %s?", near)
 			}
-			bad.reject(in.location(key), "", reason)
+			problems.reject(in.location(key), "", reason)
 		}
 	}
-	return bad
+	return problems
 }
 
 func readText(path string) ([]byte, error) {

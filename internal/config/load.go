@@ -45,7 +45,7 @@ func Load(src Sources) (*Config, []lang.Text, error) {
 	}
 	cfg := &Config{Tuning: ratelimit.Default(), Dirs: Dirs{ConfigFile: path}, file: in}
 	settings := newSettings(cfg)
-	bad := unknownKeys(file, in, settings)
+	problems := unknownKeys(file, in, settings)
 	for _, s := range settings {
 		val, err := effectiveValue(file, in, s, env, src.Flags)
 		if err == nil && (val.Text != "" || s.Default != "") { // a setting with a default can't be empty
@@ -54,7 +54,7 @@ func Load(src Sources) (*Config, []lang.Text, error) {
 			}
 		}
 		if err != nil {
-			bad.add(err)
+			problems.add(err)
 			continue
 		}
 		val.Text = s.displayText(val.Text)
@@ -62,16 +62,16 @@ func Load(src Sources) (*Config, []lang.Text, error) {
 	}
 	_, serve := findKey(in.root, "serve")
 	_, clients := findKey(serve, "clients")
-	cfg.Serve.Clients = readClients(in, clients, &bad)
-	cfg.Accounts = readAccounts(in, &bad)
-	if err := bad.err(); err != nil {
+	cfg.Serve.Clients = readClients(in, clients, &problems)
+	cfg.Accounts = readAccounts(in, &problems)
+	if err := problems.err(); err != nil {
 		return nil, nil, err
 	}
 	if err := cfg.complete(env); err != nil {
 		return nil, nil, err
 	}
-	if cfg.resolveAccounts(&bad); bad != nil {
-		return nil, nil, bad.err()
+	if cfg.resolveAccounts(&problems); problems != nil {
+		return nil, nil, problems.err()
 	}
 	return cfg, cfg.warnings(env), nil
 }

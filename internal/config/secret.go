@@ -106,13 +106,13 @@ func (c *Config) LacksKey() bool { return c.AsksTMDB() && !c.HasKey() }
 
 // CheckKeys returns an *Error if a token or key does not have the right format.
 func (c *Config) CheckKeys() error {
-	var bad errorList
+	var problems errorList
 	check := func(name string, k Key) {
 		if !k.Secret().IsSet() {
 			return
 		}
 		if reason := c.keyFormProblem(k); reason != "" {
-			bad.reject(name, "", reason)
+			problems.reject(name, "", reason)
 		}
 	}
 	for _, a := range c.Accounts {
@@ -121,7 +121,7 @@ func (c *Config) CheckKeys() error {
 		}
 	}
 	check(c.KeyOrigin(), Key{Token: c.TMDB.Token, APIKey: c.TMDB.APIKey})
-	return bad.err()
+	return problems.err()
 }
 
 // ReadToken returns the token that a user typed, with the same checks as for one in the configuration.

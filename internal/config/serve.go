@@ -113,8 +113,8 @@ func readAddress(v string) (string, error) {
 		return v, nil
 	}
 	host, port, err := net.SplitHostPort(v)
-	n, bad := strconv.ParseUint(port, 10, 16)
-	if err != nil || bad != nil || host == "" || strconv.FormatUint(n, 10) != port {
+	n, problems := strconv.ParseUint(port, 10, 16)
+	if err != nil || problems != nil || host == "" || strconv.FormatUint(n, 10) != port {
 		return "", lang.Error("must be host:port such as 127.0.0.1:7373 (0.0.0.0:7373 is every IPv4 address, " +
 			"[::]:7373 every address), or unix:/path")
 	}
@@ -141,7 +141,7 @@ func readHost(v string) (string, error) {
 
 func readProxy(v string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(v)
-	if addr, bad := netip.ParseAddr(v); bad == nil {
+	if addr, problems := netip.ParseAddr(v); problems == nil {
 		p, err = netip.PrefixFrom(addr, addr.BitLen()), nil
 	}
 	if err != nil {
@@ -187,47 +187,47 @@ func (c *Config) PrepareServe() error {
 
 // AllClients returns the clients of the config file and of clients.yaml. Duplicate names or tokens are an error.
 func (c *Config) AllClients() ([]Client, error) {
-	var bad errorList
-	made, err := readClientsFile(ClientsFile(c.Dirs.Data), &bad)
+	var problems errorList
+	made, err := readClientsFile(ClientsFile(c.Dirs.Data), &problems)
 	if err != nil {
 		return nil, err
 	}
 	all := slices.Concat(c.Serve.Clients, made)
-	checkUniqueClients(all, &bad)
-	return all, bad.err()
+	checkUniqueClients(all, &problems)
+	return all, problems.err()
 }
 
 // CheckExposure returns an *Error if other machines could use the gateway without a token, or would send tokens
 // unencrypted. rejectsAll says that a gateway without clients rejects every request; it then needs no client.
 func (c *Config) CheckExposure(rejectsAll bool) error {
-	var bad errorList
+	var problems errorList
 	s := &c.Serve
 	if (s.TLSCert == "") != (s.TLSKey == "") {
-		bad.reject(c.place("serve.tls.cert"), s.TLSCert,
+		problems.reject(c.place("serve.tls.cert"), s.TLSCert,
 			"serve.tls.cert and serve.tls.key go together: name both files, or none")
 	}
 	if a := s.AdminListen; a != "" && !IsLocal(a) && s.TLSCert == "" {
-		bad.reject(c.place("serve.admin_listen"), a,
+		problems.reject(c.place("serve.admin_listen"), a,
 			"is not loopback: name a certificate in serve.tls.cert and serve.tls.key, or listen on 127.0.0.1, or set it to off")
 	}
 	seen := map[string]bool{s.AdminListen: true}
 	for _, addr := range s.Listen {
 		if seen[addr] && !strings.HasSuffix(addr, ":0") {
-			bad.reject(c.place("serve.listen"), addr, "is listed twice, or is serve.admin_listen as well: name it once")
+			problems.reject(c.place("serve.listen"), addr, "is listed twice, or is serve.admin_listen as well: name it once")
 		}
 		seen[addr] = true
 		if !IsLocal(addr) && s.TLSCert == "" && !s.PlainHTTP {
-			bad.reject(c.place("serve.listen"), addr,
+			problems.reject(c.place("serve.listen"), addr,
 				"is not loopback: name a certificate in serve.tls.cert and serve.tls.key, or set serve.plain_http: true on "+
 					"a network that you trust; or listen on 127.0.0.1 or unix:/path")
 		}
 	}
 	if len(s.Clients) == 0 && !rejectsAll {
 		for _, e := range c.exposureErrors() {
-			bad.add(e)
+			problems.add(e)
 		}
 	}
-	return bad.err()
+	return problems.err()
 }
 
 // NeedsClient reports whether other machines can reach the gateway, so that clients need tokens.

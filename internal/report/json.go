@@ -29,10 +29,12 @@ import (
 type Field struct{ Name, Doc string }
 
 // FieldsOf returns the JSON fields of a struct in order. Fields of an inner struct are named a.b, those of a list's
-// elements a[].b. It does not list the fields of the types in opaque.
-func FieldsOf(t reflect.Type, opaque ...reflect.Type) []Field { return fieldsOf(t, "", opaque) }
+// elements a[].b. It does not list the fields of the skippedTypes.
+func FieldsOf(t reflect.Type, skippedTypes ...reflect.Type) []Field {
+	return fieldsOf(t, "", skippedTypes)
+}
 
-func fieldsOf(t reflect.Type, prefix string, opaque []reflect.Type) []Field {
+func fieldsOf(t reflect.Type, prefix string, skippedTypes []reflect.Type) []Field {
 	var out []Field
 	for _, f := range encodingOf(t).fields {
 		out = append(out, Field{prefix + f.name, f.doc})
@@ -46,8 +48,9 @@ func fieldsOf(t reflect.Type, prefix string, opaque []reflect.Type) []Field {
 		if inner.Kind() == reflect.Slice {
 			inner, within = inner.Elem(), within+"[]"
 		}
-		if inner.Kind() == reflect.Struct && inner != timeType && inner.NumField() > 0 && !slices.Contains(opaque, inner) {
-			out = append(out, fieldsOf(inner, within+".", opaque)...)
+		if inner.Kind() == reflect.Struct && inner != timeType && inner.NumField() > 0 &&
+			!slices.Contains(skippedTypes, inner) {
+			out = append(out, fieldsOf(inner, within+".", skippedTypes)...)
 		}
 	}
 	return out

@@ -247,8 +247,8 @@ func (t *table) writeIndented(b *strings.Builder, text string) {
 	}
 }
 
-func (t *table) writeLine(b *strings.Builder, code, s string) {
-	b.WriteString(ui.Style(t.opts.Color, code, s))
+func (t *table) writeLine(b *strings.Builder, attribute, s string) {
+	b.WriteString(ui.Style(t.opts.Color, attribute, s))
 	b.WriteByte('\n')
 }
 
