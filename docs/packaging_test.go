@@ -2,9 +2,107 @@ package docs
 
 import (
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// The commands of SECURITY.md accept only what the release workflow signs, and it signs what they verify.
+func TestSecurityNamesTheReleaseWorkflow(t *testing.T) {
+	release, security := read(t, "../.goreleaser.yaml"), read(t, "../SECURITY.md")
+	read(t, "../.github/workflows/release.yml")
+	pattern := regexp.MustCompile(`--certificate-identity-regexp '(.*)'`)
+	found := pattern.FindAllStringSubmatch(security, -1)
+	if len(found) != 2 {
+		t.Fatalf("%d identities", len(found))
+	}
+	const workflow = "https://github.com/anivault/anivault/.github/workflows/release.yml@refs/tags/v"
+	for _, f := range found {
+		identity := regexp.MustCompile(f[1])
+		for signer, want := range map[string]bool{
+			workflow + "1.2.3": true,
+			"https://github.com/anivault/anivault/.github/workflows/ci.yml@refs/tags/v1.2.3":      false,
+			"https://github.com/anivault/anivault/.github/workflows/release.yml@refs/heads/main":  false,
+			"https://github.com/other/anivault/.github/workflows/release.yml@refs/tags/v1.2.3":    false,
+			"https://evil.example/?" + workflow + "1.2.3":                                         false,
+			"https://github.com/anivault/anivault/xgithub/workflows/release.yml@refs/tags/v1.2.3": false,
+		} {
+			if identity.MatchString(signer) != want {
+				t.Errorf("%s: %s: want %t", f[1], signer, want)
+			}
+		}
+	}
+	for _, text := range []string{`signature: "${artifact}.sigstore.json"`, "name_template: checksums.txt"} {
+		if !strings.Contains(release, text) {
+			t.Errorf(".goreleaser.yaml has no %s", text)
+		}
+	}
+	if image := "ghcr.io/anivault/anivault"; !strings.Contains(release, "images: ["+image+"]") ||
+		!strings.Contains(security, "cosign verify "+image+":") {
+		t.Error("another image is signed than verified")
+	}
+}
+
+// An action is named by the hash of a commit: a tag can be moved.
+func TestWorkflowsPinTheirActions(t *testing.T) {
+	files, _ := filepath.Glob("../.github/workflows/*.yml")
+	if len(files) < 3 {
+		t.Fatal(files)
+	}
+	uses, pinned := regexp.MustCompile(`uses: .*`), regexp.MustCompile(`^uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	for _, file := range files {
+		for _, use := range uses.FindAllString(read(t, file), -1) {
+			if !pinned.MatchString(use) {
+				t.Errorf("%s: %s", file, use)
+			}
+		}
+	}
+}
+
+// The compose file mounts downloads and library as one volume, and the document shows it.
+func TestCompose(t *testing.T) {
+	text := read(t, "../packaging/compose.yaml")
+	if !strings.Contains(read(t, "nas.md"), "```yaml\n"+text+"```\n") {
+		t.Error("docs/nas.md does not show packaging/compose.yaml")
+	}
+	var compose struct {
+		Services map[string]struct {
+			Image   string
+			User    string
+			Command []string
+			Volumes []string
+		}
+	}
+	if err := yaml.Unmarshal([]byte(text), &compose); err != nil {
+		t.Fatal(err)
+	}
+	watch := compose.Services["watch"]
+	if len(watch.Volumes) != 2 || !strings.HasSuffix(watch.Volumes[1], ":/data") {
+		t.Errorf("%q", watch.Volumes)
+	}
+	for _, at := range []string{watch.Command[1], watch.Command[3]} {
+		if !strings.HasPrefix(at, "/data/") {
+			t.Errorf("%s is in another volume", at)
+		}
+	}
+	for name, s := range compose.Services {
+		if s.User != "1000:1000" || s.Image != "ghcr.io/anivault/anivault:latest" || s.Command[0] != name {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}
 
 // The units of the packages are those that the documents show, from their first section on.
 func TestDocumentsShowThePackagesUnits(t *testing.T) {
