@@ -1,8 +1,7 @@
 package cache
 
-// Several callers can wait for the same answer. Each gets its own response. The cache describes the answer in headers
-// of the response, because all wrappers around a response preserve headers. It removes headers of the same names that
-// the upstream has sent.
+// Several callers can wait for the same answer, and each gets its own response. The cache describes the answer in
+// headers, which all wrappers around a response preserve, and removes such headers from the upstream.
 
 import (
 	"bytes"
@@ -23,8 +22,7 @@ type answer struct {
 	age    time.Duration // time since the upstream sent or confirmed the answer
 }
 
-// readAnswer reads the whole response, which frees its connection. It returns an error if the body is truncated or
-// longer than limit bytes.
+// readAnswer reads the whole response, which frees its connection. A truncated or too long body is an error.
 func readAnswer(resp *http.Response, limit int64) (answer, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	if e := resp.Body.Close(); err == nil {
@@ -107,8 +105,7 @@ const (
 	headerExpires = "X-Cache-Expires"
 )
 
-// InfoFrom reads the Info from the headers of resp. ok is false if resp did not come from a [Transport], or if its
-// request is not cacheable.
+// InfoFrom reads the Info of a response. ok is false without a [Transport], or if its request is not cacheable.
 func InfoFrom(resp *http.Response) (info Info, ok bool) {
 	if resp == nil {
 		return Info{}, false

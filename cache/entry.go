@@ -48,8 +48,7 @@ func (e *Entry) Fresh(now time.Time) bool {
 	return now.Before(e.ExpiresAt) && !e.FetchedAt.After(now.Add(store.ClockSlack))
 }
 
-// Usable reports whether the entry may be served at all, fresh or stale. It may if it was fetched less than keep ago,
-// and less than 180 days ago.
+// Usable reports whether the entry, fresh or stale, may be served: it was fetched less than keep and 180 days ago.
 func (e *Entry) Usable(now time.Time, keep time.Duration) bool {
 	return now.Sub(e.FetchedAt) < min(keep, KeepLimit)
 }

@@ -55,8 +55,7 @@ type exportLine struct {
 	Records int  `json:"records,omitempty"`
 }
 
-// digest returns the checksum of a record. It hashes each field together with its length, so moving text from one field
-// to the next changes the checksum.
+// digest returns the checksum of a record. It hashes the length of each field too, so text can't move between fields.
 func (l *exportLine) digest() string {
 	h := sha256.New()
 	for _, field := range [...]string{
@@ -75,8 +74,7 @@ func milliText(t *time.Time) string {
 	return strconv.FormatInt(t.UnixMilli(), 10)
 }
 
-// Export writes all answers and all other buckets to w as a stream. It returns the number of records. It omits records
-// older than 180 days.
+// Export writes all buckets to w and returns the number of records. It omits records older than 180 days.
 func (s *Store) Export(ctx context.Context, w io.Writer) (records int, err error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	records, err = s.export(ctx, newLineEncoder(buf))
@@ -283,8 +281,7 @@ func (in *importer) isRejected(l *exportLine) bool {
 	return in.valid(req, resp, []byte(l.Body)) != nil
 }
 
-// redact returns a key from an import without its secrets, for an error message. The key may be malformed, because
-// KeyOf may not have made it.
+// redact returns a key from an import, perhaps malformed, without its secrets, for an error message.
 func redact(key string) string {
 	if k, ok := ParseKey(key); ok {
 		return k

@@ -49,8 +49,7 @@ func (c Class) String() string {
 	return "unknown"
 }
 
-// Lifetime says how long the answers of one class are fresh and kept. If a duration is zero, such answers are not
-// stored.
+// Lifetime says how long the answers of one class are fresh and kept. Zero means that they are not stored.
 type Lifetime struct {
 	Fresh    time.Duration // how long an answer that rarely changes is fresh
 	Changing time.Duration // how long a returning series, or a season of the last 60 days, is fresh
@@ -81,8 +80,7 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// Fresh returns how long from now an answer of class c with this status and body is fresh. If it returns 0, the answer
-// must not be stored.
+// Fresh returns how long an answer is fresh from now. If it returns 0, the answer must not be stored.
 func (p *Policy) Fresh(c Class, status int, body []byte, now time.Time) time.Duration {
 	if int(c) >= len(p) {
 		return 0
@@ -147,8 +145,7 @@ func checkBody(body []byte) error {
 // endedStatuses are the statuses of series whose details rarely change.
 var endedStatuses = map[string]bool{"Ended": true, "Canceled": true, "Cancelled": true}
 
-// volatilityOf guesses from the body how soon an answer may change. It treats an unknown body as changing, because a
-// daily revalidation is cheap.
+// volatilityOf guesses how soon an answer may change. An unknown body counts as changing: revalidation is cheap.
 func volatilityOf(c Class, body []byte, now time.Time) volatility {
 	switch c {
 	case Search, Lists:

@@ -21,8 +21,7 @@ const (
 
 // Options are the settings of a Store. A zero field means its default.
 type Options struct {
-	// Class returns the class of a request, which determines how long its answer is kept; see tmdb.ClassOf. If Class is
-	// nil, nothing is cached.
+	// Class returns the class of a request, which determines how long its answer is kept; nil: nothing is cached.
 	Class func(*http.Request) Class
 	// MaxSize limits the used pages of the database, in bytes. The default is 512 MiB. Above it, the store first removes
 	// expired records, and then those that were fetched longest ago.
@@ -88,8 +87,7 @@ type (
 	VerifyReport = store.VerifyReport
 )
 
-// KeepLimit is the maximum time that anything is kept, regardless of settings and even offline. The terms of TMDB allow
-// six months.
+// KeepLimit is the maximum time that anything is kept, even offline: the terms of TMDB allow six months.
 const KeepLimit = store.KeepLimit
 
 var (
@@ -100,8 +98,7 @@ var (
 	ErrPending = store.ErrPending
 )
 
-// Store is an open cache directory. It is safe for concurrent use. Any number of Stores, in one or many processes, may
-// share a directory.
+// Store is an open cache directory, which any number of Stores and processes may share. It is safe for concurrent use.
 type Store struct {
 	opts    Options
 	disk    *store.Store
@@ -230,8 +227,7 @@ func (s *Store) Clear(ctx context.Context) error { return s.disk.Clear(ctx) }
 // the new file. Meanwhile other processes wait, or continue without the cache.
 func (s *Store) Compact(ctx context.Context) (CompactResult, error) { return s.disk.Compact(ctx) }
 
-// Verify checks all pages, the order of the keys, and the checksum of each record. It changes nothing, and other
-// processes can read meanwhile.
+// Verify checks all pages, the order of keys and the checksums. It changes nothing and lets others read.
 func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	return s.disk.Verify(ctx, func(it Item) error {
 		e, err := decodeEntry(it)
@@ -329,8 +325,7 @@ func (m *memoryCache) get(generation uint64, key string) *Entry {
 	return m.entries[key]
 }
 
-// put adds an answer. If the others belong to another generation, or if there is too little room, it first drops them
-// all.
+// put adds an answer. It first drops all others if they belong to another generation or if there is no room.
 func (m *memoryCache) put(generation uint64, e *Entry) {
 	cost := int64(len(e.Key)+len(e.Body)+len(e.ETag)) + entryOverhead
 	m.mu.Lock()
@@ -345,8 +340,7 @@ func (m *memoryCache) put(generation uint64, e *Entry) {
 	m.size += cost
 }
 
-// dropWritten drops the answers that this process has just written. It keeps the others if no other process has written
-// since generation before.
+// dropWritten drops the answers just written. If another process wrote since generation before, it drops all.
 func (m *memoryCache) dropWritten(before, now uint64, keys []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

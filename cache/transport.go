@@ -32,12 +32,10 @@ type Transport struct {
 	Refresh bool
 	// Offline skips claims and waits. Set it if Next fails immediately.
 	Offline bool
-	// NextClosed reports whether Next would fail immediately, as a rate limiter does during a ban. The transport calls it
-	// after it has waited for Options.LockWait. If it returns true, the transport waits no longer for a lock. It may be
-	// nil.
+	// NextClosed reports whether Next would fail immediately, as a rate limiter does during a ban. The transport then
+	// waits no longer for a lock than Options.LockWait. It may be nil.
 	NextClosed func(context.Context) bool
-	// MaxWait limits the wait for another process that sends the same request. With 0, the wait ends with the context of
-	// the request.
+	// MaxWait limits the wait for another process that sends the same request; 0: only the context does.
 	MaxWait time.Duration
 	// AddWait returns the context for Next after the request has waited d for another process. A limiter can thus include
 	// d in its own maximum wait. It may be nil.
@@ -327,8 +325,7 @@ func (t *Transport) maxBody() int64 {
 	return store.MaxValue
 }
 
-// storeAnswer stores a 200 or a 404. If the new answer has already expired and the stored one is newer, it keeps and
-// returns the stored one.
+// storeAnswer stores a 200 or 404. It keeps a stored answer that is newer than a new one that has expired already.
 func (t *Transport) storeAnswer(q cacheRequest, e *Entry, got answer) answer {
 	now := t.Store.opts.Now()
 	at := now.Add(-got.age)

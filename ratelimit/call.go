@@ -319,8 +319,7 @@ func (c *call) waitToAskAgain(ctx context.Context, usesMaxWait bool, slotFreed, 
 	return err
 }
 
-// acceptGrant reports whether a permit from a coordinator can be used. It gives an unusable permit back and waits
-// before the next ask.
+// acceptGrant reports whether a coordinator's permit can be used. If not, it gives the permit back and waits.
 func (c *call) acceptGrant(ctx context.Context) (bool, error) {
 	l := c.l
 	wait, ok := l.ceiling.accept(c.grantedAt, &l.effectiveTuning.Load().Tuning)

@@ -6,8 +6,7 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// Hooks are called after all locks are released, by the goroutine that caused the event. They may be called
-// concurrently. Nil hooks are skipped.
+// Hooks are called without locks by the goroutine that caused the event, also concurrently. Nil hooks are skipped.
 type Hooks struct {
 	OnTransition func(Transition) // the state has changed
 	OnAnswer     func(Answer)     // a request has ended

@@ -123,8 +123,7 @@ func New(c Config) (*Limiter, error) {
 // divided among processes that cannot see each other.
 func (l *Limiter) Tuning() Tuning { return l.effectiveTuning.Load().Tuning }
 
-// Retune replaces this process's own tuning for later requests. For an invalid tuning it returns a *TuningError and
-// keeps the old one.
+// Retune replaces this process's own tuning for later requests. It rejects an invalid one with a *TuningError.
 func (l *Limiter) Retune(t Tuning) error {
 	t = t.WithDefaults()
 	if err := t.Validate(); err != nil {

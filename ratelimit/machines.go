@@ -22,8 +22,7 @@ type localBreaker struct {
 	probeUntil     time.Time     // a running probe blocks the next one until then; zero: no probe
 }
 
-// enter returns 0 if a request may be sent, perhaps as a probe, or else how long to wait before asking again. since is
-// when the failures began.
+// enter returns 0 if a request or probe may be sent, else how long to wait, and when the failures began.
 func (k *localBreaker) enter(now time.Time) (wait time.Duration, since time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -124,8 +123,7 @@ const (
 	renewInterval = 3 * time.Minute
 )
 
-// localCeiling keeps a process below the ceiling by its own count, so that even a manipulated coordinator cannot remove
-// the limit. It also renews leases.
+// localCeiling keeps a process below the ceiling even if the coordinator is manipulated. It also renews leases.
 type localCeiling struct {
 	mu           sync.Mutex
 	sentTimes    []time.Time
@@ -133,8 +131,7 @@ type localCeiling struct {
 	renewalTimer *time.Timer
 }
 
-// accept reports whether a permit granted at grantedAt may be used. If not, it returns how long to wait before the next
-// ask.
+// accept reports whether a permit granted at grantedAt may be used; if not, wait is how long to wait before asking.
 func (g *localCeiling) accept(grantedAt time.Time, t *Tuning) (wait time.Duration, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -172,8 +169,7 @@ func (l *Limiter) stopRenewal(p core.PermitID) {
 	l.ceiling.mu.Unlock()
 }
 
-// renew extends all leases in one update, except those older than core.MaxLease, whose callers have probably forgotten
-// them.
+// renew extends all leases in one update, except those older than core.MaxLease, which were probably forgotten.
 func (l *Limiter) renew() {
 	g := &l.ceiling
 	g.mu.Lock()

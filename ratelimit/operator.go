@@ -62,8 +62,7 @@ func (o Operator) ForceCacheOnly(ctx context.Context, autoRecover time.Duration)
 	return tr, moved, err
 }
 
-// Resume ends CacheOnly and starts probing, after a Sleep until the end of a pause. moved is false if the limiter was
-// not in CacheOnly.
+// Resume ends CacheOnly and starts probing, after any pause. moved is false if the limiter was not in CacheOnly.
 func (o Operator) Resume(ctx context.Context) (tr Transition, moved bool, err error) {
 	err = o.update(ctx, func(at Instant, s *Snapshot) error {
 		tr, moved = s.Resume(at)

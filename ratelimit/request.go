@@ -75,8 +75,7 @@ func (t *Tries) Failed() (count int, due time.Time) {
 	return max(t.failedAttempts, 1), t.nextAttemptAt
 }
 
-// Restart sets the count of failed attempts, which determines the jitter, to 0. Requests tried before still count as
-// retries.
+// Restart resets the count of failed attempts, which determines the jitter. Later tries still count as retries.
 func (t *Tries) Restart() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

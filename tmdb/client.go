@@ -130,8 +130,7 @@ type Response struct {
 	*http.Response
 }
 
-// fetch requests path and returns the decoded value, whose type T must be the one that the endpoints table has for
-// path.
+// fetch requests path and returns the decoded value. The type T must be the one in the endpoints table.
 func fetch[T any](ctx context.Context, c *Client, path string, q *query) (*T, *Response, error) {
 	v, resp, err := c.get(ctx, path, q)
 	if err != nil {

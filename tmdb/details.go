@@ -73,8 +73,7 @@ type TVDetails struct {
 	Translations      *Translations      `json:"translations"`
 	ExternalIDs       *ExternalIDs       `json:"external_ids"`
 	EpisodeGroups     *EpisodeGroups     `json:"episode_groups"`
-	// AppendedSeasons has the seasons appended by append_to_response=season/1,... by number, except those that TMDB does
-	// not have.
+	// AppendedSeasons has the seasons of append_to_response by number, except those that TMDB does not have.
 	AppendedSeasons map[int]*Season `json:"-"`
 }
 
@@ -162,8 +161,7 @@ func (c *Client) Movie(ctx context.Context, id int, o DetailOptions) (*MovieDeta
 	return fetch[MovieDetails](ctx, c, fmt.Sprintf("/movie/%d", id), o.query().requireID(id))
 }
 
-// Episode is one episode. Cast and crew are not decoded: they are nine tenths of the bytes and don't help to recognise
-// a file.
+// Episode is one episode, without cast and crew: they are nine tenths of the bytes and don't help to recognise a file.
 type Episode struct {
 	ID            int    `json:"id"`
 	ShowID        int    `json:"show_id"` // 0 in older bodies

@@ -13,8 +13,7 @@ import (
 	"strings"
 )
 
-// ErrNotFound matches (with errors.Is) an *Error from TMDB with status 404 or code 6, 34 or 37: TMDB has nothing under
-// that id.
+// ErrNotFound matches an *Error with status 404 or code 6, 34 or 37: TMDB has nothing under that id.
 var ErrNotFound = errors.New("tmdb: not found")
 
 // Codes of TMDB's error table that this package treats specially.
@@ -36,8 +35,7 @@ type Error struct {
 	Message    string // TMDB's status_message or its errors list; "" when it had none
 	Method     string
 	Path       string // without the query
-	// Foreign is why the body is not TMDB's error object; "" if it is. Something between here and TMDB (its edge, a proxy,
-	// a login page) may have answered.
+	// Foreign is why the body is not TMDB's error object, as a proxy or login page may have sent it; "" if it is.
 	Foreign Reason
 	// Gateway is true if an anivault gateway made the error itself, in TMDB's form.
 	Gateway bool
@@ -152,8 +150,7 @@ type requestError struct {
 func (f *requestError) Error() string { return f.text }
 func (f *requestError) Unwrap() error { return f.err }
 
-// wrapRequestError wraps an error of http.Client and drops any *url.Error, because that prints the whole URL, which may
-// contain a v3 key.
+// wrapRequestError wraps an error of http.Client without any *url.Error, whose URL may contain a v3 key.
 func (c *Client) wrapRequestError(req *http.Request, err error) error {
 	var urlErr *url.Error
 	for errors.As(err, &urlErr) {
@@ -179,8 +176,7 @@ func (e *Error) keyRefused() bool {
 	return (e.HTTPStatus == http.StatusForbidden || e.HTTPStatus < 300) && slices.Contains(credentialCodes, e.Code)
 }
 
-// isTokenLikeKey reports whether the Bearer token has the form of a v3 key, 32 hexadecimal digits. A real token is a
-// JWT, far longer and with dots.
+// isTokenLikeKey reports whether the Bearer token looks like a v3 key: 32 hexadecimal digits. Real tokens are JWTs.
 func isTokenLikeKey(req *http.Request) bool {
 	token, ok := strings.CutPrefix(req.Header.Get("Authorization"), bearerPrefix)
 	return ok && len(token) == 32 && strings.Trim(strings.ToLower(token), "0123456789abcdef") == ""
@@ -203,8 +199,7 @@ const (
 	ConfigProxy       ConfigKind = "the proxy refused"
 )
 
-// ConfigError is a wrong configuration: certificate, address or proxy. It says nothing about TMDB's health and must not
-// be retried.
+// ConfigError is a wrong certificate, address or proxy. It says nothing about TMDB and must not be retried.
 type ConfigError struct {
 	Kind ConfigKind
 	Host string // host and port that were called, or the target of the redirect

@@ -65,8 +65,7 @@ func withoutCredentials(req *http.Request) *http.Request {
 	return clean
 }
 
-// shortText makes an upstream's text fit for a message: one line of at most limit runes, without control characters and
-// invisible direction marks.
+// shortText shortens a text to one line of at most limit runes, without control characters and direction marks.
 func shortText(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -72,8 +72,7 @@ func (t *Translations) check(ids []string) error {
 	return cmp.Or(checkID(t.ID, ids[0]), checkList(t.Translations))
 }
 
-// ExternalIDs has an entry's ids on other sites; "" or 0 if it has none there. ID is 0 if they were appended to
-// details.
+// ExternalIDs has an entry's ids on other sites; "" or 0 if none. ID is 0 if they were appended to details.
 type ExternalIDs struct {
 	ID         int    `json:"id"`
 	IMDbID     string `json:"imdb_id"`

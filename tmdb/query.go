@@ -138,8 +138,7 @@ func (q *query) requireID(id int) *query {
 	return q
 }
 
-// requireSegment rejects a path segment that the server could read as more than one: TMDB's edge decodes percent signs
-// once and then resolves "..".
+// requireSegment rejects values with separators: TMDB's edge decodes percent signs and then resolves "..".
 func (q *query) requireSegment(field, value string) *query {
 	if value == "" || strings.Trim(value, ".") == "" ||
 		strings.ContainsFunc(value, func(r rune) bool { return !isWordRune(r) && r != '-' && r != '.' }) {

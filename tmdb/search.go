@@ -166,8 +166,7 @@ type Person struct {
 	OriginalName string `json:"original_name"`
 }
 
-// FindResults has everything that TMDB knows under one external id, usually one entry. If TMDB knows nothing, all lists
-// are empty.
+// FindResults has everything that TMDB knows under one external id, usually one entry; all lists may be empty.
 type FindResults struct {
 	Movies   []MovieRow    `json:"movie_results"`
 	TV       []TVRow       `json:"tv_results"`

@@ -114,8 +114,7 @@ var (
 	errUnpackedTooLarge = fmt.Errorf("more than %d bytes when unpacked", MaxBody)
 )
 
-// isGzip reports whether a body starts with gzip's magic bytes and its only method (RFC 1952, section 2.3.1). JSON
-// never does.
+// isGzip reports whether a body starts like gzip data (RFC 1952, section 2.3.1), which JSON never does.
 func isGzip(body []byte) bool {
 	return len(body) >= 3 && body[0] == 0x1f && body[1] == 0x8b && body[2] == 8
 }
@@ -192,8 +191,7 @@ func checkProxyResponse(_ context.Context, proxy *url.URL, _ *http.Request, resp
 	return &ConfigError{Kind: ConfigProxy, Host: proxy.Host, Err: status}
 }
 
-// CAPool returns the system's certificate authorities and those of pem (one or more PEM blocks). It fails if pem
-// contains no certificate.
+// CAPool returns the system's certificate authorities and those of pem, which must contain at least one.
 func CAPool(pem []byte) (*x509.CertPool, error) {
 	pool, err := x509.SystemCertPool()
 	if err != nil {

@@ -177,12 +177,10 @@ func (a *App) newestAnswers(ctx context.Context, entries []results.Entry) ([]tim
 	return a.cache.Newest(ctx, resources...)
 }
 
-// minConcurrentInteractive is the minimum number of series that are matched at once if the user is asked. The limiter
-// still limits their requests.
+// minConcurrentInteractive is how many series are matched at once at least if the user is asked.
 const minConcurrentInteractive = 200
 
-// Entry returns an entry of TMDB, for a series with all its seasons. It sends the same requests as matching, so that
-// both share cached answers.
+// Entry returns an entry of TMDB, a series with all seasons, by the same requests as matching, to share the cache.
 func (a *App) Entry(ctx context.Context, kind match.Kind, id int) (*match.Entry, error) {
 	e, _, err := a.deciders.Entry(ctx, kind, id)
 	return e, err
@@ -301,8 +299,7 @@ func (a *App) cachedFilms(ctx context.Context) map[int]*tmdb.MovieRow {
 	return out
 }
 
-// rangeCached calls f for each cached answer with status 200 to a request below path. question is the rest of the
-// request's URL.
+// rangeCached calls f for each cached 200 below path. question is the rest of the request's URL.
 func (a *App) rangeCached(ctx context.Context, path string, f func(question string, e *cache.Entry)) {
 	base := *a.cfg.TMDB.BaseURL
 	base.Path += path

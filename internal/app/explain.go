@@ -21,8 +21,7 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Explain returns the code of an error for records, and a message for people. The message has no URL, which may contain
-// a key.
+// Explain returns the code of an error for records, and a message without URLs, which may contain a key.
 func Explain(err error) (report.Code, lang.Text) {
 	var (
 		unauthorized *tmdb.UnauthorizedError
@@ -129,8 +128,7 @@ func textWithoutURL(err error) lang.Text {
 	return lang.TextOf(err)
 }
 
-// ErrorText returns the translatable text of an error of the public packages, which do not use lang. In English it
-// equals the text of Error.
+// ErrorText returns the translatable text of an error of the public packages, which do not use lang.
 func ErrorText(err error) (lang.Text, bool) {
 	switch e := err.(type) { //nolint:errorlint // lang.TextOf has already unwrapped err
 	case *ratelimit.BlockedError:

@@ -250,10 +250,8 @@ func (c *components) warn(err error) {
 	}
 }
 
-// Metrics returns the metrics of this process.
 func (c *components) Metrics() *metrics.Metrics { return c.observer.metrics }
 
-// Close saves pending values and closes all parts.
 func (c *components) Close() error {
 	var errs []error
 	for _, done := range slices.Backward(c.closers) {
@@ -285,14 +283,12 @@ func OpenGateway(cfg *config.Config, opts Options) (*Gateway, error) {
 	return g, nil
 }
 
-// RoundTrip answers a request. For its errors see cache.Transport, ratelimit.Transport, tmdb.UnauthorizedError and
-// RecentFailureError.
+// RoundTrip answers a request. Its errors are those of cache.Transport, ratelimit and tmdb, and RecentFailureError.
 func (g *Gateway) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.upstream.RoundTrip(req)
 }
 
-// CachedAnswer returns the cached answer to a URL, fresh or expired; nil if there is none. It sends nothing. key is the
-// URL's cache key.
+// CachedAnswer returns the cached answer to a URL with this key, fresh or expired; nil if there is none.
 func (g *Gateway) CachedAnswer(ctx context.Context, u *url.URL, key string) (*cache.Entry, cache.Info) {
 	return g.upstream.Stored(ctx, u, key)
 }

@@ -63,8 +63,7 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 // requestState collects what the transports learn about a request. It is in the request's context.
 type requestState struct {
 	sawServerError, sawOtherOutcome atomic.Bool // whether any try ended with a server error, or with another outcome
-	// refusal is TMDB's refusal of the last try's key, nil if TMDB accepted it. Only signer knows the key, so signer sets
-	// it.
+	// refusal is TMDB's refusal of the last try's key, set by signer, which alone knows the key; nil: accepted.
 	refusal atomic.Pointer[tmdb.UnauthorizedError]
 }
 
@@ -109,8 +108,7 @@ func (p preferWaitTransport) RoundTrip(req *http.Request) (*http.Response, error
 	return p.next.RoundTrip(out)
 }
 
-// gatewayAge returns the age of an answer from an anivault gateway. It is 0 for TMDB, whose edge servers send Age as
-// well.
+// gatewayAge returns the age of an anivault gateway's answer. It ignores the Age of TMDB's edge servers.
 func gatewayAge(h http.Header) time.Duration {
 	if !strings.HasPrefix(h.Get("Cache-Status"), "anivault;") {
 		return 0

@@ -61,8 +61,7 @@ func replace(path string, mode *fs.FileMode, fill func(io.Writer) error) error {
 	return writeAndRename(target, mode, fill, os.Rename)
 }
 
-// writeAndRename writes a temporary file in the same folder and moves it to path with rename. If there is an error, it
-// removes the temporary file.
+// writeAndRename writes a temporary file beside path and moves it there with rename. On error it removes the file.
 func writeAndRename(path string, mode *fs.FileMode, fill func(io.Writer) error, rename func(from, to string) error,
 ) (err error) {
 	f, err := createTemp(path, mode)
@@ -93,8 +92,7 @@ func writeAndRename(path string, mode *fs.FileMode, fill func(io.Writer) error, 
 	return rename(f.Name(), path)
 }
 
-// createTemp creates a temporary file in the folder of path. If the caller sets a mode later, only the owner can read
-// the file until then.
+// createTemp creates a temporary file beside path, readable only by its owner if the caller sets a mode later.
 func createTemp(path string, mode *fs.FileMode) (*os.File, error) {
 	dir, name := filepath.Dir(path), "."+filepath.Base(path)+".tmp-"
 	if mode != nil {

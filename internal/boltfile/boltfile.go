@@ -23,8 +23,7 @@ type DB struct {
 	hasPanicked bool
 }
 
-// DamageError reports a file that is not a valid database: truncated, with circular page references, or not a regular
-// file.
+// DamageError reports a file that is truncated, has circular page references, or is not a regular file.
 type DamageError struct {
 	Cause error
 	file  fs.FileInfo // nil if unknown

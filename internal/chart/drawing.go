@@ -71,15 +71,12 @@ type refusalMark struct {
 	Count int
 }
 
-// BelowPlot returns the y coordinate that is distance units below the plot.
 func (s svgData) BelowPlot(distance int) int { return int(s.Bottom) + distance }
 
-// LaneY returns the y coordinate that is y units below the top of a state's lane.
 func (s svgData) LaneY(state string, y int) int {
 	return laneTop + slices.Index(s.States, state)*laneHeight + y
 }
 
-// Width returns the width of a span of time.
 func (s svgData) Width(from, to time.Duration) float64 { return s.X(to) - s.X(from) }
 
 func fitText(text string, width float64) string {
@@ -191,8 +188,7 @@ func AxisScale(maximum float64) (end, tick float64) {
 	return math.Ceil(maximum/tick) * tick, tick
 }
 
-// RoundPeriod returns the shortest round period that is at least minimum and of which at most maxCount fit into d; 4
-// hours if there is none.
+// RoundPeriod returns the shortest round period of at least minimum that fits into d at most maxCount times, or 4 h.
 func RoundPeriod(d, minimum time.Duration, maxCount int) time.Duration {
 	for _, t := range []time.Duration{
 		100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,

@@ -163,8 +163,7 @@ func readClientsFile(path string, problems *errorList) ([]Client, error) {
 
 func (c *Client) isFrom(path string) bool { return strings.HasPrefix(c.Place, path+":") }
 
-// WithoutRevokedClients reads clients.yaml again and returns a copy of c without the clients that are no longer in it;
-// c itself if all are.
+// WithoutRevokedClients returns a copy of c without the clients that clients.yaml no longer has; c if it has all.
 func (c *Config) WithoutRevokedClients() (*Config, error) {
 	path := ClientsFile(c.Dirs.Data)
 	var problems errorList

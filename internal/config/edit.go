@@ -35,8 +35,7 @@ func ReadExisting(path string) (*ExistingFile, error) {
 	return &ExistingFile{path, raw}, nil
 }
 
-// HoldsKey reports whether the file has a token, a key or a token_file. It also returns true for invalid YAML, because
-// that may have one.
+// HoldsKey reports whether the file has a token, a key or a token_file. Invalid YAML counts, as it may have one.
 func (e *ExistingFile) HoldsKey() bool {
 	v, err := readYAML(e.raw)
 	if err != nil {
@@ -50,8 +49,7 @@ func (e *ExistingFile) HoldsKey() bool {
 	return false
 }
 
-// CheckPutToken returns the error that PutToken would return. It needs no token, so it can be called before the user is
-// asked for one.
+// CheckPutToken returns the error that PutToken would return, before the user is asked for a token.
 func (e *ExistingFile) CheckPutToken() error {
 	_, err := e.withToken("checked")
 	return err

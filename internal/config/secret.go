@@ -11,8 +11,7 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// Secret is a value that can't be printed by accident: printing, formatting and encoding give "[set]" or "". Only
-// Reveal returns the value.
+// Secret is a value that can't be printed by accident: all formatting gives "[set]" or "". Reveal returns it.
 type Secret struct{ value string }
 
 // NewSecret wraps value.
@@ -51,8 +50,7 @@ func (s Setting) displayText(text string) string {
 	return text
 }
 
-// redactAddress hides user, password and query of a URL. It also works on invalid URLs, which errors show, and rather
-// hides too much than too little.
+// redactAddress hides user, password and query of a URL, also of an invalid one, and rather too much than too little.
 func redactAddress(text string) string {
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found {
@@ -70,12 +68,10 @@ func redactAddress(text string) string {
 	return scheme + user + rest
 }
 
-// noKeyValue, as the token or key, means that none is sent. TMDB itself requires a key, so the value is not valid
-// there.
+// noKeyValue, as the token or key, means that none is sent. TMDB itself requires a key, so it is not valid there.
 const noKeyValue = "none"
 
-// minKeyLength is the minimum length of a key. A shorter key could appear in an answer by chance, and an answer that
-// contains the key is rejected.
+// minKeyLength is the minimum length of a key: an answer that contains the key is rejected, even if by chance.
 const minKeyLength = 8
 
 var (
@@ -100,8 +96,7 @@ func (c *Config) CheckConnectionLimit(t ratelimit.Tuning) error {
 	}
 }
 
-// LacksKey reports whether a key is needed and missing. Requests to TMDB need one; those to a gateway, for example, do
-// not always.
+// LacksKey reports whether a key is needed and missing. A gateway, for example, may not need one.
 func (c *Config) LacksKey() bool { return c.AsksTMDB() && !c.HasKey() }
 
 // CheckKeys returns an *Error if a token or key does not have the right format.

@@ -42,8 +42,7 @@ func (d *Dir) Lstat(name string) (Info, error) {
 	return infoOf(os.Lstat(filepath.Join(d.dir.Name(), name)))
 }
 
-// EachEntry calls yield with the name and type of each entry of the folder, in no particular order. It stops at the
-// first error.
+// EachEntry calls yield with the name and type of each entry, in no order. It stops at the first error.
 func (d *Dir) EachEntry(yield func(name []byte, kind fs.FileMode)) error {
 	entries, err := d.dir.ReadDir(-1)
 	for _, e := range entries {
@@ -55,6 +54,5 @@ func (d *Dir) EachEntry(yield func(name []byte, kind fs.FileMode)) error {
 // FileSystemOf describes the file system of a folder. On this system, its type is always "-".
 func FileSystemOf(string) (FileSystem, error) { return FileSystem{Type: "-", NameMax: 255}, nil }
 
-// CantReflink reports whether the file system of a folder certainly can't share blocks between files. On this system,
-// that is never certain.
+// CantReflink reports whether a file system certainly can't share blocks, which is never certain on this system.
 func CantReflink(string) bool { return false }

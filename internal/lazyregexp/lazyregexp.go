@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// New returns a function that compiles expr on its first call. It is safe for concurrent use, and panics if expr is
-// invalid.
+// New returns a concurrency-safe function that compiles expr on its first call and panics if expr is invalid.
 func New(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

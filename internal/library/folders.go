@@ -71,8 +71,7 @@ func (it *item) isFolder() bool {
 	return it.isDir || it.isLink && it.err == nil && it.info.Type.IsDir()
 }
 
-// linkTracker makes the walk read each folder once. It skips links to folders that the walk reaches anyway, which also
-// ends loops.
+// linkTracker makes the walk read each folder once. It skips links to folders that the walk reaches anyway.
 type linkTracker struct {
 	roots     []string // real paths of the roots that are folders
 	entered   map[[16]byte]struct{}
@@ -111,9 +110,8 @@ func (l *linkTracker) markEntered(realPath string) bool {
 	return true
 }
 
-// shouldFollow reports whether to enter a link to the folder realPath. It returns false if the walk has read the folder
-// or will reach it without the link, or if a root is inside the folder. The walk never reaches hidden folders below a
-// root.
+// shouldFollow reports whether to enter a link to the folder realPath. It returns false if the walk reads the folder
+// anyway, or if a root is inside the folder. The walk reaches no hidden folders below a root.
 func (l *linkTracker) shouldFollow(realPath string) bool {
 	if _, seen := l.entered[pathHash(realPath)]; seen {
 		return false

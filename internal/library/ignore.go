@@ -182,8 +182,7 @@ func nameRegexp(segment string) (form string, ok bool) {
 	return b.String(), true
 }
 
-// charSetRegexp returns the regular expression for the set at the start of s: "[abc]", "[a-z]", "[!a]", "[^a]" or
-// "[[:alpha:]]".
+// charSetRegexp returns the expression for the set at the start of s, such as "[abc]", "[!a-z]" or "[[:alpha:]]".
 func charSetRegexp(s string) (form string, size int, ok bool) {
 	i, open := 1, "["
 	if strings.HasPrefix(s[i:], "!") || strings.HasPrefix(s[i:], "^") {
@@ -267,8 +266,7 @@ func parseExcludes(globs []string, ignoreCase bool) (patterns, error) {
 	return p, nil
 }
 
-// IgnoreFile is the name of a file with gitignore patterns. They apply to its folder and everything below, even if the
-// walk starts below it.
+// IgnoreFile is the name of a file with gitignore patterns for its folder and all below, wherever the walk starts.
 const IgnoreFile = ".anivaultignore"
 
 const maxIgnoreFile = 1 << 20 // bytes; a hand-written file has a few hundred

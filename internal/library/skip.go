@@ -46,8 +46,7 @@ func IsSample(path string) bool {
 // IsExtraName reports whether a file is an extra, such as a trailer, by its name.
 func IsExtraName(name string) bool { return IsExtra(skipByName(name)) }
 
-// fileRules match names without their extension; the first match decides. skip_test.go has names that must and must
-// not match each row.
+// fileRules match names without their extension; the first match decides. Names for each row are in skip_test.go.
 var fileRules = []struct {
 	reason lang.Text
 	words  []string // lower case; a name without any cannot match
@@ -72,8 +71,7 @@ var fileRules = []struct {
 		`(?i)\S-(?:behindthescenes|deleted|deletedscene|featurette|interview|extra)$`)},
 }
 
-// episodeName matches the name of an episode and captures the title before the number. In such a name " - Menu" is part
-// of the episode's title.
+// episodeName matches an episode's name and captures the title before the number. There " - Menu" is part of a title.
 var episodeName = lazyregexp.New(`(?i)^(.*?)[ ._-]*(?:\bs\d{1,2}[ ._-]?e\d{1,4}|\b\d{1,2}x\d{2,3}\b)`)
 
 func skipByName(name string) lang.Text {

@@ -20,14 +20,12 @@ type LivenessFile struct {
 	file *File // nil while it is not locked
 }
 
-// NewLivenessFile returns a LivenessFile with the given path, which must be unique to this process. Ensure creates the
-// file.
+// NewLivenessFile returns a LivenessFile with a path that is unique to this process. Ensure creates the file.
 func NewLivenessFile(path string, mode fs.FileMode) *LivenessFile {
 	return &LivenessFile{path: path, mode: mode}
 }
 
-// TempPath returns the path that the file has until it is locked. If the process is killed before that, the file stays
-// there.
+// TempPath returns the file's path until it is locked. If the process is killed before, the file stays there.
 func (a *LivenessFile) TempPath() string { return a.path + ".new" }
 
 // File returns the open file while it is locked, and nil otherwise.
@@ -83,8 +81,7 @@ func (a *LivenessFile) closeFile() {
 	}
 }
 
-// IsOwnerAlive reports whether a process holds the lock of the file at path. It changes nothing. If it can't find out,
-// it returns true.
+// IsOwnerAlive reports whether a process locks the file. It changes nothing, and returns true if it can't find out.
 func IsOwnerAlive(path string) bool {
 	f, err := OpenNoFollow(path, os.O_RDONLY, 0)
 	if notRegular := (*NotRegularError)(nil); errors.Is(err, fs.ErrNotExist) || errors.As(err, &notRegular) {

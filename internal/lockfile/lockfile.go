@@ -41,8 +41,7 @@ const (
 	patienceSteps = 10
 	// maxPatience limits, as a multiple of patience, how long late steps extend it.
 	maxPatience = 10
-	// maxReopens limits how often one call reopens a file that was replaced. With Options.RemoveOnUnlock, this happens
-	// once for each earlier holder.
+	// maxReopens limits how often one call reopens a file that was replaced, as each holder does with RemoveOnUnlock.
 	maxReopens = 1000
 )
 
@@ -206,8 +205,7 @@ func (l *Lock) lastUse() time.Time {
 }
 
 // expired ends a step and reports whether the patience has run out; otherwise it begins the next step. Patience starts
-// again if the lock was used meanwhile, or if this process was suspended, because then the time that passed says
-// nothing about the holder.
+// again if the lock was used meanwhile, or if this process was suspended and so can't judge the holder.
 func (p *patienceTimer) expired() bool {
 	now, use := time.Now(), p.lock.lastUse()
 	late := now.Sub(p.firesAt)

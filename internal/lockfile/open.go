@@ -51,8 +51,7 @@ func Open(path string, flag int, mode fs.FileMode) (*File, error) {
 	return open(path, flag, mode, os.Stat)
 }
 
-// OpenNoFollow is like Open, but returns a [*NotRegularError] for a symbolic link. Use it for files that other users
-// may have replaced.
+// OpenNoFollow is like Open, but rejects symbolic links. Use it for files that other users may have replaced.
 func OpenNoFollow(path string, flag int, mode fs.FileMode) (*File, error) {
 	return open(path, flag|noFollow, mode, os.Lstat)
 }
@@ -80,8 +79,7 @@ func open(path string, flag int, mode fs.FileMode, stat func(string) (fs.FileInf
 	return &File{File: f, path: path, id: idOf(info)}, nil
 }
 
-// IsAtPath reports whether the path still leads to this file. It does not if the file or a folder above it was removed,
-// replaced or renamed.
+// IsAtPath reports whether the path still leads to this file: neither it nor a folder above was removed or renamed.
 func (f *File) IsAtPath() bool { return f.id.isAt(f.path) }
 
 const pathCheckInterval = 10 * time.Millisecond

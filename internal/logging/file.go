@@ -40,8 +40,7 @@ type File struct {
 	failed       bool     // a write has failed, so OnError was called
 }
 
-// OpenFile prepares the log file at path and creates it with mode 0600 if it is missing. It fails if the file cannot be
-// written.
+// OpenFile prepares the log file at path. It creates a missing file with mode 0600, and fails for an unwritable one.
 func OpenFile(path string, opts FileOptions) (*File, error) {
 	f := &File{path: path, opts: opts}
 	out, err := f.open()
@@ -116,8 +115,7 @@ func (f *File) write(line []byte) (int, error) {
 	return n, errors.Join(err, out.Close())
 }
 
-// rotate renames the files if the current one would become too long with next more bytes. The caller must hold the
-// lock.
+// rotate renames the files if next more bytes would make the current one too long. The caller must hold the lock.
 func (f *File) rotate(next int64) error {
 	info, err := os.Stat(f.path)
 	if errors.Is(err, fs.ErrNotExist) {

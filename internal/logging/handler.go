@@ -247,12 +247,10 @@ func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05
 
 const redacted = "[redacted]"
 
-// minSecretLength is the length below which a secret is not redacted: replacing every "a" would make the log
-// unreadable.
+// minSecretLength is the shortest secret that is redacted: replacing every "a" would make the log unreadable.
 const minSecretLength = 6
 
-// secretPatterns find unknown secrets by the text around them. The first group is the text before the secret, which is
-// kept.
+// secretPatterns find unknown secrets by the text before them, which is the first group and is kept.
 var secretPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)((?:api[_-]?key|access[_-]?token|token|session_id|password|passwd|secret)` +
 		`(?:["']\s*[=:]\s*["']|\s*[=:]\s*["']?))[^\s&"',;}\]]+`), // a quoted name needs a quoted value: "token": not found

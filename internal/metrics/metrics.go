@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Metrics are the metrics of one process. Its methods may be called concurrently. Pass labels in the order of the
-// definition.
+// Metrics are the metrics of one process, safe for concurrent use. Labels are in the order of the definition.
 type Metrics struct {
 	mu         sync.Mutex
 	current    Snapshot
@@ -28,8 +27,7 @@ type Snapshot struct {
 	distributions map[*Definition]map[string]Distribution
 }
 
-// Distribution is a histogram. Buckets[i] counts the observations above Bounds[i-1] and up to Bounds[i]; those above
-// the last bound are only in Count.
+// Distribution is a histogram. Buckets[i] counts the observations up to Bounds[i]; Count includes larger ones too.
 type Distribution struct {
 	Bounds  []float64
 	Buckets []uint64
@@ -76,8 +74,7 @@ func (s *Snapshot) set(d *Definition, v float64, labels ...string) {
 	s.values[d][strings.Join(labels, ",")] = v
 }
 
-// Observe adds a duration to a histogram, in milliseconds if its name ends with "_ms", else in seconds. A negative
-// duration counts as 0.
+// Observe adds a duration to a histogram, in milliseconds if its name ends with "_ms", else in seconds.
 func (m *Metrics) Observe(d *Definition, took time.Duration, labels ...string) {
 	unit := time.Second
 	if strings.HasSuffix(d.Name, "_ms") {

@@ -182,8 +182,7 @@ type Reporter struct {
 	OnError func(error) // may be nil
 }
 
-// Run writes a snapshot every ten seconds and the final one when ctx ends. Then it returns the first error of each
-// sink, joined, or nil.
+// Run writes a snapshot every ten seconds and at the end of ctx. It returns the first error of each sink, joined.
 func (r *Reporter) Run(ctx context.Context) error {
 	tick := time.NewTicker(snapshotInterval)
 	defer tick.Stop()

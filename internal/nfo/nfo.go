@@ -213,8 +213,7 @@ func Root(text []byte) string {
 	}
 }
 
-// idPatterns match the TMDB ID in an NFO, the most reliable first: today's element, the element that older servers
-// write, and a URL.
+// idPatterns match the TMDB ID in an NFO: in today's element, in that of older servers, or in a URL.
 var idPatterns = []func() *regexp.Regexp{
 	lazyregexp.New(`(?i)<uniqueid\s[^>]*type=["']tmdb["'][^>]*>\s*(\d{1,9})\s*<`),
 	lazyregexp.New(`(?i)<tmdbid>\s*(\d{1,9})\s*<`),

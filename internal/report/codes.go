@@ -175,8 +175,7 @@ func (o StatusFilter) Selects(r *Record) bool {
 	return len(o) == 0 || o.contains(string(r.Status)) || o.contains(NoEpisode) && r.LacksEpisode()
 }
 
-// showsInSummary reports whether the summary lists the files of a status. It always lists those that are pending or
-// have an error.
+// showsInSummary reports whether the summary lists the files of a status. It always lists pending and error.
 func (o StatusFilter) showsInSummary(s Status) bool {
 	return len(o) == 0 || o.contains(string(s)) || s == Matched && o.contains(NoEpisode) || s == Pending || s == Failed
 }

@@ -243,8 +243,7 @@ func (r Record) LacksEpisode() bool {
 	return r.Status == Matched && r.Kind != "movie" && len(r.Episodes) == 0 && !extra
 }
 
-// Why explains in one line why a file is not matched to an episode or film: by candidates, reason or error. It returns
-// "" for a file that is matched.
+// Why explains in one line why a file is not matched to an episode or film. It returns "" for one that is.
 func (r Record) Why() lang.Text {
 	switch r.Status {
 	case Ambiguous:

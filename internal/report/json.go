@@ -294,8 +294,7 @@ func AppendLine(dst []byte, v any) ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// jsonWriter writes NDJSON, or {"matches":[...],"summary":{...}}. Each write holds whole objects, so a reader never
-// gets half of one.
+// jsonWriter writes NDJSON, or {"matches":[...],"summary":{...}}, and no partial object in any write.
 type jsonWriter struct {
 	*bufferedWriter
 	explain                                   bool

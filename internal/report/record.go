@@ -21,8 +21,7 @@ const (
 	Failed    Status = "error"
 )
 
-// Record is one file's result: one NDJSON line of `match`. Path has the exact bytes of the path, even if they are not
-// UTF-8.
+// Record is one file's result: one NDJSON line of `match`. Path has the exact bytes, even if not UTF-8.
 type Record struct {
 	_                 struct{}    `constant:"type=match" doc:"always \"match\""`
 	Path              string      `json:"path" bytes:"path_base64" doc:"the path or name as it was given; bytes that are"`

@@ -11,8 +11,7 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// Write writes the summary for people: results and cost, then each kind of problem with its folders, the reason and the
-// next command.
+// Write writes the summary for people: results, cost, and each kind of problem with folders, reason and next command.
 func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	var b strings.Builder
 	p := printer{&b, opts}

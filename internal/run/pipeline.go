@@ -24,8 +24,7 @@ import (
 
 const (
 	maxHeldLines = 3000
-	// maxBatchFiles is the most files of one directory that are decided together. It is below maxHeldLines, because a
-	// larger batch could never start.
+	// maxBatchFiles limits the files of a batch. It is below maxHeldLines, because a larger batch could never start.
 	maxBatchFiles = 500
 	// Batches are looked up in the memory of results together, because one lookup costs as much as reading a small
 	// directory. A lookup starts when maxLookupBatches or lookupFiles are there, or lookupWait after the first batch.
@@ -55,8 +54,7 @@ func (l *Line) record(explain report.ErrorFunc) report.Record {
 	return r
 }
 
-// Decider decides the files of one series. A decider that asks the user does so when its Turn comes; turns follow the
-// order of the files.
+// Decider decides the files of one series. It asks the user only in its Turn; turns follow the order of the files.
 type Decider interface {
 	Turn() decide.Turn
 	Decide(ctx context.Context, s match.Series, t decide.Turn, decided func(match.File, match.Decision))

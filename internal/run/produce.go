@@ -15,8 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Producer calls yield with the files to match, in the order in which results are wanted. It stops at the first error
-// that yield returns.
+// Producer calls yield with the files to match, in the order of the results. It stops at yield's first error.
 type Producer func(ctx context.Context, yield func(Batch) error) error
 
 // Walk produces the media files below paths, directory by directory.

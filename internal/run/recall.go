@@ -146,8 +146,7 @@ func (b *batchState) replayGroup(g *group) bool {
 	return true
 }
 
-// storedDecisions is one run's access to stored decisions. Its failures never stop the run. A nil *storedDecisions
-// stores nothing.
+// storedDecisions gives one run access to stored decisions. Failures never stop the run. Nil stores nothing.
 type storedDecisions struct {
 	results   *results.Memory
 	mayRecall bool // false: every series is decided again, and stored
@@ -176,8 +175,7 @@ func (b *Batch) isRememberable() bool {
 	return len(b.Files) > 0
 }
 
-// recorder stores the decisions of a batch when all its groups are finished: one write per folder, however many series
-// it has.
+// recorder stores the decisions of a batch with one write, once all its groups are finished.
 type recorder struct {
 	memory *storedDecisions
 	batch  *batchState

@@ -55,8 +55,7 @@ type Totals struct {
 	Wasted int
 	// Possible is how many good answers the same slots could have got; see [Possible].
 	Possible float64
-	// Fairness is Jain's index of the good answers per process: 1 if all processes have the same number, 1/n if one of n
-	// has all.
+	// Fairness is Jain's index of the good answers per process: 1 if all have the same number, 1/n if one has all.
 	Fairness float64
 	// Peak is the largest number of permits granted in any span of ceiling_window; Ceiling is how many were allowed.
 	Peak, Ceiling int

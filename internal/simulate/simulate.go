@@ -99,8 +99,7 @@ func retryAfter(mode string, now time.Time, wait time.Duration) http.Header {
 	return h
 }
 
-// Check returns an error for the first fault that can't be simulated: the simulation has no paths, no bodies, and no
-// connections apart from requests.
+// Check returns an error for the first fault that can't be simulated, such as one of paths, bodies or connections.
 func Check(s upstream.Scenario) error {
 	for i, f := range s.Faults {
 		if err := checkFault(f); err != nil {
@@ -253,8 +252,7 @@ func (w *world) addTransition(tr ratelimit.Transition) {
 	w.transitions = append(w.transitions, Transition{At: w.clock.now, From: tr.From, To: tr.To, Reason: tr.Reason})
 }
 
-// clock is virtual time with scheduled events. They run in order of time; events of the same moment run in the order in
-// which they were scheduled.
+// clock is virtual time with scheduled events, in order of time and then in the order of scheduling.
 type clock struct {
 	now    time.Duration // since the start
 	events []event

@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// enableControlSequences enables the control sequences of a console and reports whether it has any. Consoles before
-// Windows 10 1607 have none.
+// enableControlSequences enables control sequences and reports whether the console has any (since Windows 10 1607).
 func enableControlSequences(f *os.File) bool {
 	h := windows.Handle(f.Fd())
 	var mode uint32

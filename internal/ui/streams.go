@@ -13,8 +13,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Streams are a command's standard streams and their properties. Commands get them as a value, so a test can simulate a
-// terminal or a pipe.
+// Streams are a command's standard streams and their properties, as a value that tests can replace.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -115,8 +114,7 @@ type Status struct {
 	midLine bool   // the last other output did not end with a newline
 }
 
-// NewStatus returns a status line on s.Err. It draws only if wanted is set and s.Err is a terminal that supports
-// control sequences.
+// NewStatus returns a status line on s.Err. It draws only if wanted and on a terminal with control sequences.
 func NewStatus(s Streams, wanted bool) *Status {
 	st := &Status{out: s.Err, enabled: wanted && s.ErrTTY && !s.Dumb, width: s.statusWidth}
 	if !s.OutTTY {
@@ -155,8 +153,7 @@ func (s *Status) Set(line string) {
 // Clear removes the line until the next Set.
 func (s *Status) Clear() { s.Set("") }
 
-// Writer returns a writer to w that removes the status line before each write, because w may be the same terminal. If w
-// is a pipe, it returns w.
+// Writer returns w if it is a pipe, or else a writer that removes the status line before each write to w.
 func (s *Status) Writer(w io.Writer) io.Writer {
 	if !s.enabled || sameWriter(w, s.pipe) {
 		return w

@@ -23,8 +23,7 @@ func Dangerous(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != zwnj && r != zwj
 }
 
-// Printable returns s unchanged if it has no dangerous runes and no invalid UTF-8. Otherwise it returns s quoted and
-// escaped like a Go string.
+// Printable returns s unchanged, or quoted and escaped like a Go string if it has dangerous runes or invalid UTF-8.
 func Printable(s string) string {
 	if escaped := Escaped(s); escaped == s {
 		return s
@@ -38,8 +37,7 @@ func Escaped(s string) string { return escape(s, "", "") }
 // EscapedLines is Escaped for a text of several lines: it keeps tabs and newlines.
 func EscapedLines(s string) string { return escape(s, "", "\t\n") }
 
-// escape replaces dangerous runes, invalid UTF-8, and the ASCII characters in extra by Go's escapes. It keeps the
-// characters in except.
+// escape escapes dangerous runes, invalid UTF-8 and the ASCII characters in extra as Go does, but not those in except.
 func escape(s, extra, except string) string {
 	change := func(r rune) bool {
 		return (Dangerous(r) || r == utf8.RuneError || strings.ContainsRune(extra, r)) && !strings.ContainsRune(except, r)
@@ -71,8 +69,7 @@ func OneLine(s string) string {
 	return strings.Join(fields, " ")
 }
 
-// ShellWord quotes s as one word for a shell if necessary. For dangerous runes it uses the $'...' form of bash and zsh,
-// which is safe to print.
+// ShellWord quotes s as one word for a shell if necessary, with dangerous runes in the form $'...' of bash and zsh.
 func ShellWord(s string) string {
 	const plain = "/._-+:,@%=~"
 	special := func(r rune) bool { // characters from U+00A1 on are never special
@@ -145,8 +142,8 @@ func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-Width(s)))
 }
 
-// Wrap breaks s between words into lines of at most width cells. It also breaks longer words, except URLs. A width of 0
-// or less gives one line.
+// Wrap breaks s into lines of at most width cells, between words if possible, never in URLs. A width of 0 breaks
+// nothing.
 func Wrap(s string, width int) []string {
 	if width <= 0 {
 		return []string{s}
@@ -177,8 +174,7 @@ func Wrap(s string, width int) []string {
 	return lines
 }
 
-// WrapHanging wraps each line of s that is longer than width, and indents its continuation lines. A width of 0 or less
-// wraps nothing.
+// WrapHanging wraps each line of s that is longer than width, with indented continuations. A width of 0 wraps nothing.
 func WrapHanging(s string, width, indent int) string {
 	if width <= 0 {
 		return s
@@ -265,8 +261,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.1f %s", value, []string{"kB", "MB", "GB", "TB"}[unit])
 }
 
-// Offset formats a time since the start of a run: in tenths of a second, or in whole seconds from ten minutes on, such
-// as "5s", "12.3s" or "1m30s".
+// Offset formats a time since the start of a run, such as "5s", "12.3s", "1m30s", without tenths from 10 minutes on.
 func Offset(d time.Duration) string {
 	unit := 100 * time.Millisecond
 	if d >= 10*time.Minute {

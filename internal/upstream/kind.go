@@ -25,8 +25,7 @@ const (
 	InBody                    // while the response body is written
 )
 
-// kinds maps the name of each fault to its stage. The tests of tmdbfake show what error of Go's HTTP client each one
-// causes.
+// kinds maps the name of each fault to its stage. Tests of tmdbfake show the error that Go's client gets from each.
 var kinds = map[string]Stage{
 	"conn_reset":   OnConnect, // RST as soon as the connection is accepted
 	"hello_reset":  OnConnect, // RST after the client's first bytes, such as a TLS ClientHello
@@ -65,8 +64,7 @@ var kinds = map[string]Stage{
 // Kinds returns the names of the faults, sorted.
 func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
 
-// Foreign reports whether the action answers with a success status and a page of another server, such as the login page
-// of a hotel's network.
+// Foreign reports whether the action answers with success and another server's page, such as a hotel's login page.
 func (a Action) Foreign() bool {
 	return a.Kind == "status" && a.Status < http.StatusMultipleChoices && (a.Body == "html" || a.Body == "captive")
 }

@@ -306,8 +306,7 @@ func (a *Action) validate() error {
 //go:embed presets.json
 var presetsText []byte
 
-// presets returns the named scenarios. Those with faults are outages that users of TMDB have reported; in "singapore"
-// one of two addresses was dead.
+// presets returns the named scenarios. Those with faults are outages that users of TMDB have reported.
 var presets = sync.OnceValue(func() map[string]Scenario {
 	var list []Scenario
 	if err := json.Unmarshal(presetsText, &list); err != nil {

@@ -13,15 +13,13 @@ import (
 	"time"
 )
 
-// Request holds what the rules of a scenario look at. URL is nil for a connection before its first request, and in the
-// simulator.
+// Request is what a scenario's rules look at. URL is nil for a connection without a request, and in the simulator.
 type Request struct {
 	IP  string
 	URL *url.URL
 }
 
-// Behaviour applies limits and a scenario to requests, and counts them. It is not safe for concurrent use, and calls
-// must not go back in time.
+// Behaviour applies limits and a scenario to requests, in order of time. It is not safe for concurrent use.
 type Behaviour struct {
 	seed            uint64
 	limits          Limits
@@ -53,8 +51,7 @@ func New(limits Limits, seed uint64) (*Behaviour, error) {
 	}, nil
 }
 
-// Apply replaces the current scenario. A scenario without limits keeps the current ones, and what clients have used of
-// them.
+// Apply replaces the scenario. One without limits keeps the present limits, and what clients have used of them.
 func (b *Behaviour) Apply(s Scenario, now time.Time) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -110,8 +107,7 @@ func (b *Behaviour) Quota(ip string) (q Quota, ok bool) {
 	return q, true
 }
 
-// Allow counts a request of a client and reports whether the limits allow it and, if not, how long the client should
-// wait.
+// Allow counts a request and reports whether the limits allow it; if not, retryAfter is how long to wait.
 func (b *Behaviour) Allow(now time.Time, ip string) (ok bool, retryAfter time.Duration) {
 	if !b.hasLimit {
 		return b.limiter.Allow(now, ip)

@@ -14,8 +14,7 @@ var (
 	date   = ""
 )
 
-// Info describes the running build. No field is empty: unknown values are "unknown", and Version is "dev" for a build
-// without a release number.
+// Info describes the running build. Unknown values are "unknown", and Version is "dev" without a release number.
 type Info struct {
 	Version string `json:"version" doc:"the release, or dev"`
 	Commit  string `json:"commit" doc:"the commit it was built from"`
@@ -23,8 +22,7 @@ type Info struct {
 	Go      string `json:"go" doc:"the Go toolchain's version"`
 }
 
-// Get returns the values that the linker set. For values that it did not set, it returns those that the Go toolchain
-// recorded.
+// Get returns the values that the linker set, or else those that the Go toolchain recorded.
 func Get() Info {
 	info := Info{Version: number, Commit: commit, Date: date, Go: "unknown"}
 	if build, ok := debug.ReadBuildInfo(); ok {

@@ -55,14 +55,12 @@ type retry struct {
 	failures int
 }
 
-// NewMachine returns a machine before its first scan. It skips groups that the state lists as processed until they
-// change.
+// NewMachine returns a machine before its first scan. It skips groups that were processed before, until they change.
 func NewMachine(settle time.Duration, state *State) *Machine {
 	return &Machine{settle: settle, state: state, folders: map[string]*folder{}, retries: map[string]retry{}}
 }
 
-// Observe records a folder's entries, which are sorted by name in byte order. It returns the folders in it that no scan
-// has seen yet.
+// Observe records a folder's entries, sorted by name. It returns the folders in it that no scan has seen yet.
 func (m *Machine) Observe(now time.Time, dir string, entries []Entry) (unseen []string) {
 	f := &folder{entries: entries, checksum: checksumOf(entries), stableSince: now}
 	for _, e := range entries {
@@ -116,8 +114,7 @@ func (m *Machine) HasSeen(dir string) bool { return m.folders[dir] != nil }
 // Folders returns all folders that scans saw.
 func (m *Machine) Folders() []string { return slices.Sorted(maps.Keys(m.folders)) }
 
-// Group is a set of folders that settle and are organized together: one with videos, and the folders below it that have
-// none.
+// Group is a set of folders that are organized together: one with videos, and those below it without any.
 type Group struct {
 	Dir         string // the folder with the videos
 	Folders     []string
@@ -309,8 +306,7 @@ func NewState(options string) *State {
 	return &State{Version: stateVersion, Options: options, Folders: map[string]Processed{}, Reported: map[string]string{}}
 }
 
-// ReadState reads a state file. It returns a new state if the file is missing, damaged, or was written for other
-// options.
+// ReadState reads a state file. If it is missing, damaged or for other options, the state is new.
 func ReadState(file, options string) (*State, error) {
 	in, err := lockfile.Open(file, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {

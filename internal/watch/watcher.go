@@ -47,8 +47,7 @@ const (
 type Result struct {
 	RetryAll     bool            // the batch failed: retry all of it later
 	RetryFolders map[string]bool // folders to retry later: TMDB could not be asked, or apply refused a file
-	// Skipped has the skipped files, by their path below the watched folder; true if new pins or a new index may change
-	// that.
+	// Skipped has the skipped files, by path below the watched folder; true if new pins or a new index may change that.
 	Skipped map[string]bool
 	Err     error // an error that ends the watch
 }
@@ -92,8 +91,7 @@ func New(c Config) *Watcher {
 
 const firstRetryDelay = time.Minute
 
-// presenceInterval is how often Run checks that the watched folder exists; searchInterval is how often it looks for a
-// missing one.
+// presenceInterval is how often Run checks that the watched folder exists; searchInterval applies while it doesn't.
 const presenceInterval, searchInterval = time.Minute, 10 * time.Second
 
 const scanDelay = time.Second / 2

@@ -177,8 +177,7 @@ func (c *Codec) Text(v *string, limit int) {
 	}
 }
 
-// Resize codes the length of a list, at most limit. When decoding, it resizes the list, and reuses its memory if
-// possible.
+// Resize codes the length of a list, at most limit. Decoding resizes the list and reuses its memory if possible.
 func Resize[T any](c *Codec, v *[]T, limit int) {
 	n := c.Count(len(*v), limit)
 	if !c.reading {

@@ -111,8 +111,7 @@ func (b *Backend) Exchange(ctx context.Context, change func(ratelimit.Instant, [
 	return b.explain(err)
 }
 
-// removeWrongTypes deletes the keys turn and line, and renames state if its value is not a string: another program has
-// written values of the wrong type.
+// removeWrongTypes deletes turn and line, and renames state, if another program has written values of other types.
 func (b *Backend) removeWrongTypes() {
 	ctx, cancel := context.WithTimeout(context.Background(), b.opts.Timeout)
 	defer cancel()
@@ -384,8 +383,7 @@ func (b *Backend) readState(ctx context.Context, e *exchange) error {
 	return e.adopt(v)
 }
 
-// awaitTurn waits in line for the turn. It asks again when the current turn should have ended, in case the message that
-// grants the next turn was lost.
+// awaitTurn waits in line for the turn. In case the granting message gets lost, it asks again after the current turn.
 func (b *Backend) awaitTurn(ctx context.Context, wait time.Duration) (scriptReply, error) {
 	for {
 		timer := time.NewTimer(max(wait, 0) + time.Millisecond)

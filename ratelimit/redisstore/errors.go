@@ -92,8 +92,7 @@ var replies = []struct {
 	{"ERR unknown command", TooOld, "does not know a command that is needed: 6.2 is the oldest that will do"},
 }
 
-// explain returns the *Fault for an error of the client library. Its text never quotes the library or the server, which
-// may mention keys and users.
+// explain returns the *Fault for an error of the client library, without quoting it: it may mention keys and users.
 func (b *Backend) explain(err error) error {
 	if f := (*Fault)(nil); errors.As(err, &f) {
 		return err

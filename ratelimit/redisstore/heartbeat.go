@@ -32,8 +32,7 @@ type heartbeat struct {
 	b                 *Backend
 	serverUp          atomic.Bool  // the server answered last time
 	unsubscribedSince atomic.Int64 // when the subscription was closed, Unix nanoseconds; 0: it is open
-	// silentSince is when the heartbeat first got no answer since the last write; answeredAt is when it last got one. Both
-	// are Unix nanoseconds; 0: never.
+	// silentSince is when pings first failed after the last write, answeredAt the last answer, in Unix ns; 0: never.
 	silentSince, answeredAt atomic.Int64
 	grantedTurns            chan scriptReply // receives the turn that this process was granted
 	wake                    chan struct{}    // receives a value when a request of this process may be next

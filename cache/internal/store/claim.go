@@ -167,8 +167,7 @@ func (c *claimTable) waitForHolder(ctx context.Context, lock *lockfile.Lock) (ti
 	return max(time.Since(begun), 1), err
 }
 
-// holderStopped watches the holder of a claim. It returns true once the holder has shown no activity for limit, and
-// false if ctx ends first.
+// holderStopped returns true once the holder has shown no activity for limit, and false if ctx ends first.
 func holderStopped(ctx context.Context, path string, limit time.Duration) bool {
 	life := activityWatch{limit: limit, lastChange: time.Now()} // the file may not exist yet, so count from now
 	tick := time.NewTicker(limit / 5)

@@ -272,8 +272,7 @@ func (d *database) beginWriting(ctx context.Context, wait time.Duration) (releas
 	return nil, err
 }
 
-// openExclusive opens the database for writing. It creates a missing database and renames a damaged one. The caller
-// must hold the exclusive lock.
+// openExclusive opens the database under the exclusive lock. It creates a missing database and renames a damaged one.
 func (d *database) openExclusive(check boltfile.CheckLevel) (db *boltfile.DB, meta dbMeta, err error) {
 	if d.sessionCrashed.Load() {
 		check = max(check, boltfile.CheckTree)

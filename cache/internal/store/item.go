@@ -9,8 +9,7 @@ import (
 
 const day = 24 * time.Hour
 
-// KeepLimit is the maximum time that anything is kept, regardless of settings and even offline. The terms of TMDB allow
-// six months.
+// KeepLimit is the maximum time that anything is kept, even offline: the terms of TMDB allow six months.
 const KeepLimit = 180 * day
 
 // ClockSlack is how much the clocks of processes and machines may differ.
@@ -20,14 +19,11 @@ const ClockSlack = 5 * time.Minute
 type Item struct {
 	Key   string // 1 to 32768 bytes
 	Value []byte // at most 32 MiB; must not be modified after Put or Get
-	// FetchedAt is when the value was fetched. For Put, zero means now. The store deletes the value 180 days later at the
-	// latest.
+	// FetchedAt is when the value was fetched; in Put, zero means now. The value is deleted within 180 days.
 	FetchedAt time.Time
-	// ExpiresAt is when the value expires; zero means never. Only pruning considers it, so Get returns an expired value
-	// until then.
+	// ExpiresAt is when the value expires; zero means never. Get returns an expired value until it is pruned.
 	ExpiresAt time.Time
-	// HadFutureDate is set if the stored date was in the future. The value then counts as fetched now and expired. Put
-	// ignores this field.
+	// HadFutureDate is set if the stored date was in the future: the value counts as fetched now and expired.
 	HadFutureDate bool
 }
 
@@ -73,8 +69,7 @@ func decodeItem(bucket, key string, b []byte) (Item, error) {
 	return it, nil
 }
 
-// decodeItemHeader reads only the dates. It does not verify the checksum, which would require reading all pages of the
-// value.
+// decodeItemHeader reads only the dates. Verifying the checksum would require all pages of the value.
 func decodeItemHeader(b []byte) (Item, error) {
 	if len(b) < itemHeaderSize {
 		return Item{}, errItemShort

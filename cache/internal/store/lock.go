@@ -32,8 +32,7 @@ const (
 	lockTouchInterval = 50 * time.Millisecond
 	// activeHolderPause is the delay between two checks whether a slow holder has released the lock.
 	activeHolderPause = 10 * time.Millisecond
-	// sessionOffset is the offset of the session byte. Byte 0 is the one that Windows locks. The generation has eight
-	// bytes at generationOffset.
+	// sessionOffset is the offset of the session byte; Windows locks byte 0. The generation has eight bytes.
 	sessionOffset    = 1
 	generationOffset = 8
 )
@@ -43,8 +42,7 @@ func isReadOnly(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// isLockUnavailable reports whether err means that locks can't be used, as on some network file systems, or because the
-// lock file is not a regular file.
+// isLockUnavailable reports whether locks can't be used, because of the file system or an irregular lock file.
 func isLockUnavailable(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.As(err, new(*lockfile.NotRegularError))
 }
@@ -98,8 +96,7 @@ func (l *dbLock) busyError() error {
 	return ErrLocked
 }
 
-// setSessionByte sets or clears the session byte, and returns whether it was set. It fails if the file can't be
-// written.
+// setSessionByte sets or clears the session byte, and returns its previous value. It fails on a read-only file.
 func (l *dbLock) setSessionByte(set bool) (previous bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,8 +137,7 @@ func (l *dbLock) generation() uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// nextGeneration begins a new generation. now is 0 if the file can't be written. The caller must hold the exclusive
-// lock.
+// nextGeneration begins a generation under the exclusive lock. now is 0 if the file can't be written.
 func (l *dbLock) nextGeneration() (before, now uint64) {
 	before = l.generation()
 	l.mu.Lock()
@@ -166,15 +162,13 @@ func (l *dbLock) close() {
 	}
 }
 
-// touch sets the modification time of a lock file, to show that the holder is active. Other processes ignore the lock
-// of an inactive holder.
+// touch sets the modification time of a lock file. Other processes ignore the lock of an inactive holder.
 func touch(path string) {
 	now := time.Now()
 	_ = os.Chtimes(path, now, now)
 }
 
-// keepTouching touches a lock file at intervals until stop is called. Most locks are released before the first interval
-// has passed.
+// keepTouching touches a lock file until stop is called. Most locks are released before the first interval ends.
 func keepTouching(path string, interval time.Duration) (stop func()) {
 	var mu sync.Mutex // held while touching, so that no touch happens after stop
 	over := false

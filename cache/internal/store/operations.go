@@ -228,8 +228,7 @@ func (d *database) renameDamagedLocked(damage *boltfile.DamageError) error {
 	return nil
 }
 
-// removeOldFormats removes files of earlier format versions. Their data can be fetched again, and they would never be
-// pruned.
+// removeOldFormats removes files of earlier format versions, which can be fetched again and are never pruned.
 func removeOldFormats(dir string, version int) {
 	for _, name := range listFolder(dir) {
 		for v := range version {

@@ -155,8 +155,7 @@ func replaceFutureDates(b *bolt.Bucket, c pruneRecord, now time.Time) error {
 	return b.Put([]byte(c.key), it.withoutFutureDates(now).encode(c.bucket))
 }
 
-// selectOverLimit returns the records to remove in order to bring used below the limit: expired ones first, then the
-// oldest.
+// selectOverLimit returns the records to remove to get below the limit: expired ones first, then the oldest.
 func selectOverLimit(records []pruneRecord, used, limit int64) []pruneRecord {
 	slices.SortFunc(records, func(a, b pruneRecord) int {
 		if a.expired == b.expired {

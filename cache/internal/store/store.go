@@ -35,8 +35,7 @@ type Options struct {
 	InactivityLimit time.Duration // a lock holder without activity for this long has stopped; 0 means LockWait
 }
 
-// Store is an open folder. It is safe for concurrent use. Any number of Stores, in one or many processes, may share a
-// folder.
+// Store is an open folder, which any number of Stores and processes may share. It is safe for concurrent use.
 type Store struct {
 	opts   Options
 	db     *database
@@ -188,9 +187,8 @@ const (
 	MaxValue = 32 << 20 // maximum bytes of a value
 )
 
-// Generation returns the number of the last change of the database. A value that the caller has read for the key
-// remains current until the number changes. Generation returns 0 if the number is unknown, or if a change of the key is
-// pending.
+// Generation returns the number of the last change of the database. A value read for the key is current until the
+// number changes. It is 0 if the number is unknown, or if a change of the key is pending.
 func (b *Bucket) Generation(key string) uint64 {
 	s := b.store
 	if s.db.mode() == modeMemory {

@@ -104,8 +104,7 @@ func (p *pendingChanges) clear() {
 	p.size, p.attemptedNumber, p.committedNumber = 0, p.lastNumber, p.lastNumber
 }
 
-// put writes or deletes items. It returns when their transaction is committed, or with ErrPending if they stay in
-// memory.
+// put writes or deletes items. It returns once they are committed, or with ErrPending if they stay in memory.
 func (s *Store) put(bucket string, items []Item, remove bool) error {
 	if len(items) == 0 {
 		return nil
@@ -145,8 +144,7 @@ func (s *Store) put(bucket string, items []Item, remove bool) error {
 	return nil
 }
 
-// commit writes the pending changes in one transaction, if it gets the lock within wait. The caller must hold
-// s.commitMu.
+// commit writes the pending changes if it gets the lock within wait. The caller must hold s.commitMu.
 func (s *Store) commit(wait time.Duration) {
 	s.mu.Lock()
 	batch := s.pending.takeBatch()

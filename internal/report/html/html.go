@@ -84,8 +84,7 @@ func Write(w io.Writer, p Page) error {
 	return nil
 }
 
-// WriteFile writes the page to a file atomically. A new file's mode follows the umask, because the page is meant to be
-// shared.
+// WriteFile writes the page to a file atomically. The mode follows the umask, because the page is to be shared.
 func WriteFile(path string, p Page) error {
 	return atomicfile.WriteKeepMode(path, func(w io.Writer) error { return Write(w, p) })
 }
@@ -163,8 +162,7 @@ func newGapRow(g *report.Gap) gapRow {
 	return row
 }
 
-// folderSet holds, for each folder, whether all files below it have the same candidates. Only such a folder may be
-// pinned as a whole.
+// folderSet tells which folders may be pinned as a whole: those whose files all have the same candidates.
 type folderSet map[string]*folderEvidence
 
 type folderEvidence struct {
@@ -257,8 +255,7 @@ func sharedTitle(records []*report.Record) string {
 	return shared
 }
 
-// shellArgument quotes s for a shell and prevents it from being read as a flag. A folder gets a trailing slash, by
-// which `pin` recognises it.
+// shellArgument quotes s for a shell, never as a flag. A folder gets the slash by which `pin` recognises it.
 func shellArgument(s string, dir bool) string {
 	if strings.HasPrefix(s, "-") {
 		s = "./" + s

@@ -28,8 +28,7 @@ import (
 // Bucket is the name of the cache's bucket that has the stored decisions.
 const Bucket = "results"
 
-// Store keeps values by key. GetBatch returns one item per key, in order; a missing one has an empty Key. It may return
-// items and an error.
+// Store keeps values by key. GetBatch returns one item per key, in order; a missing one has an empty Key.
 type Store interface {
 	GetBatch(ctx context.Context, keys []string) ([]cache.Item, error)
 	Put(ctx context.Context, items ...cache.Item) error
@@ -83,8 +82,7 @@ func New(store Store, newest NewestAnswerTimes, settings Settings, inputs LocalI
 	return &Memory{store: store, newestAnswers: newest, scopeDigest: string(scope[:])}
 }
 
-// Key identifies a series or a folder under given settings and local inputs. It is a digest, so the stored keys reveal
-// no paths.
+// Key identifies a series or folder under given settings and inputs. It is a digest, so it reveals no paths.
 type Key [24]byte
 
 func (k Key) storeKey() string { return base64.RawURLEncoding.EncodeToString(k[:]) }
@@ -116,8 +114,7 @@ func (m *Memory) newDigest(kind string, f Files) *digest {
 	return d
 }
 
-// digest collects the bytes to be hashed. Each text is preceded by its length, so different lists of texts never give
-// the same bytes.
+// digest collects the bytes to be hashed. Each text follows its length, so different lists never look alike.
 type digest []byte
 
 func (d *digest) number(n int64) { *d = binary.AppendVarint(*d, n) }
@@ -154,8 +151,7 @@ func (d *digest) sum() (k Key) {
 	return k
 }
 
-// Folder is a set of files of one folder that are grouped together. PartID says which part of the folder's files it is;
-// "" means all.
+// Folder is a set of files of one folder that are grouped together: the part PartID, or all files if that is "".
 type Folder struct {
 	Files
 	PartID string

@@ -14,8 +14,7 @@ import (
 	"github.com/anivault/anivault/internal/wire"
 )
 
-// DecidedSeries is a series that was just decided: one record per file, and the answers of TMDB that the decisions
-// used.
+// DecidedSeries is a series that was just decided: a record per file, and the answers of TMDB that were used.
 type DecidedSeries struct {
 	Key         Key
 	Records     []report.Record
@@ -51,8 +50,7 @@ type StoredSeries struct {
 	records              []byte // encoded
 }
 
-// lifetimes are how long decisions stay valid, counted from the oldest answer that they used. Decisions with other
-// statuses are never stored.
+// lifetimes are how long decisions stay valid after their oldest answer. Those with other statuses are never stored.
 var lifetimes = map[report.Status]time.Duration{
 	report.Matched:   maxLifetime,
 	report.Ambiguous: maxLifetime,
@@ -70,8 +68,7 @@ var (
 	cacheSource   = match.FromCache.String()
 )
 
-// Recall returns what is stored under each key and still valid, nil for the rest. Even with an error, the results are
-// valid.
+// Recall returns the valid series stored under the keys, nil for the rest. They are valid even with an error.
 func (m *Memory) Recall(ctx context.Context, now time.Time, keys []Key) ([]*StoredSeries, error) {
 	known := make([]*StoredSeries, len(keys))
 	if len(keys) == 0 {
@@ -188,8 +185,7 @@ func encodeSeries(d *DecidedSeries, now, until time.Time) []byte {
 	return append(w.Bytes(), body.Bytes()...)
 }
 
-// decodeSeries returns nil for data that is damaged or expired, or that is from the future because the clock was set
-// back.
+// decodeSeries returns nil for data that is damaged, expired, or from the future because the clock was set back.
 func decodeSeries(b []byte, now time.Time) *StoredSeries {
 	c := codec{Codec: wire.Reader(b)}
 	c.texts = c.dictionary(nil)

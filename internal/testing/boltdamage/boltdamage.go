@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// PageSize is the page size to create the files with. It is the same on all machines, so that a seed always gives the
-// same damage.
+// PageSize is the page size for the files: the same on all machines, so that a seed always gives the same damage.
 const PageSize = 4096
 
 // Page types; the value is the page's flags.
@@ -41,8 +40,7 @@ func EachPage(t testing.TB, file []byte, flags uint16, fn func(id uint64, page [
 	}
 }
 
-// ReferenceDamages are functions that damage the page references of a file with branch pages and two buckets. Each
-// changes one kind of field.
+// ReferenceDamages damage one kind of page reference each, in a file with branch pages and two buckets.
 var ReferenceDamages = map[string]func(t testing.TB, file []byte){
 	"branch pages refer to themselves": func(t testing.TB, file []byte) {
 		EachPage(t, file, Branch, func(id uint64, page []byte) {

@@ -259,8 +259,7 @@ func (b *Browser) AwaitLoad(action func()) {
 	}
 }
 
-// Eval runs JavaScript in the page and decodes its value into result, if not nil. If the result is a promise, it waits
-// for its value.
+// Eval runs JavaScript in the page, awaits a promise, and decodes the value into result, if not nil.
 func (b *Browser) Eval(expression string, result any) {
 	b.t.Helper()
 	var r struct {

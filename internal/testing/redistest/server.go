@@ -1,5 +1,4 @@
-// Package redistest starts real Redis or Valkey servers for tests and benchmarks, and a proxy that simulates a bad
-// network.
+// Package redistest starts real Redis or Valkey servers, and a proxy that simulates a bad network.
 package redistest
 
 import (
@@ -30,8 +29,7 @@ type Server struct {
 // Programs are the server programs that can be used.
 var Programs = []string{"redis-server", "valkey-server"}
 
-// FindProgram returns the path of the first of the programs that is installed. Without arguments it looks for any of
-// Programs.
+// FindProgram returns the path of the first installed one of the programs, by default of Programs.
 func FindProgram(programs ...string) (string, error) {
 	if len(programs) == 0 {
 		programs = Programs
@@ -44,8 +42,7 @@ func FindProgram(programs ...string) (string, error) {
 	return "", fmt.Errorf("there is no %s in PATH: apt-get install %[1]s", programs[0])
 }
 
-// Start starts a server with additional arguments, and stops it at the end of the test. It skips the test if no server
-// is installed.
+// Start starts a server until the end of the test. It skips the test if no server is installed.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	return start(t, nil, args)
@@ -144,8 +141,7 @@ func (s *Server) Kill() {
 	<-s.done
 }
 
-// Do sends one command over the Unix socket and returns the reply: a string, a number, or the first line of any other
-// reply.
+// Do sends a command over the Unix socket and returns a string or number, or the first line of another reply.
 func (s *Server) Do(words ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -23,8 +23,7 @@ type Account struct {
 	Schedule []Period // the first period that contains the present time replaces Slots
 }
 
-// Period is a part of the day with its own limit, in local time. It includes From but not To. If To is before From, it
-// spans midnight.
+// Period is a part of the local day with its own limit. It excludes To, and spans midnight if To is before From.
 type Period struct {
 	From, To time.Duration // since midnight
 	Slots    int           // 0: no limit
@@ -177,8 +176,7 @@ func (a *Account) limitsAt(wall time.Time) accountLimits {
 	return limits
 }
 
-// dropOld drops accounts and keys that no process has configured for long, and the oldest if there are too many. It
-// keeps those in use.
+// dropOld drops unused accounts and keys not configured for long, and the oldest ones if there are too many.
 func (l *accounts) dropOld(now Stamp, q *queue) {
 	for i := range l.list {
 		a := &l.list[i]
@@ -259,8 +257,7 @@ func (a *account) updateKeys(now Stamp, k *accountKey, effect keyEffect, l *leas
 	return changes
 }
 
-// merge takes over pauses, bucket use and newer standings of keys from another copy. translate converts that copy's
-// times.
+// merge takes over pauses, bucket use and newer standings of keys. translate converts the times of the other copy.
 func (a *account) merge(from *account, translate func(Stamp) Stamp) {
 	a.scope.merge(&from.scope, translate)
 	for i := range from.keys {

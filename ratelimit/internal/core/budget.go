@@ -80,8 +80,7 @@ func (v view) totalReserved() (sum, unassigned int) {
 	return sum, unassigned
 }
 
-// FreeOrphans frees the reservations of processes that have asked for nothing for quota_orphan_after. The result is
-// zero if there were none.
+// FreeOrphans frees the reservations of processes that have asked for nothing for quota_orphan_after.
 func (s *Snapshot) FreeOrphans(t *Tuning) Orphans { return view{s, s.clock.now, t, 1}.freeOrphans() }
 
 func (v view) freeOrphans() (o Orphans) {
@@ -116,8 +115,7 @@ func (v view) fitsAddressBudget(n int) bool {
 	return !v.t.Budget.On() || v.s.address.quota.current(v.now).used+reserved+n <= v.t.Budget.Requests
 }
 
-// budgetRenewal returns when the budget that n requests exceed is renewed: that of the address, or else the first of
-// the accounts' quotas.
+// budgetRenewal returns when the budget that n requests exceed is renewed: the address's, or else the first quota.
 func (v view) budgetRenewal(n int, quotas []candidate) (first Stamp) {
 	if !v.fitsAddressBudget(n) {
 		return v.s.address.quota.current(v.now).end()

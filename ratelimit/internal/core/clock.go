@@ -13,8 +13,7 @@ type Instant struct {
 	Boot    time.Duration // the time since boot, suspends included; it measures elapsed time
 	BootID  string        // identifies the boot that Boot counts from; "" if unknown
 	Machine string        // identifies the machine; "" if unknown
-	// Parts divides rate, burst, ceiling and slots if some users of the upstream do not share this snapshot. 0 and 1
-	// mean that all users share it.
+	// Parts divides the limits if some users of the upstream do not share this snapshot; 0 and 1 mean that all do.
 	Parts int
 	Lost  bool // whether earlier writes may be missing from the snapshot
 }
@@ -89,8 +88,7 @@ func (l *timeline) advance(at Instant) (rebooted bool) {
 	return rebooted
 }
 
-// writtenElsewhere reports whether the last update was in another boot than at or, if boots have no ids, on another
-// machine.
+// writtenElsewhere reports whether the last update was in another boot or, without boot ids, on another machine.
 func (l *timeline) writtenElsewhere(at Instant) bool {
 	return l.now != 0 && (at.BootID != l.bootID || at.BootID == "" && at.Machine != l.machine)
 }

@@ -25,8 +25,7 @@ const (
 // ErrSnapshotCorrupt is the error of Decode for bytes that are not a snapshot.
 var ErrSnapshotCorrupt = errors.New("decode limiter snapshot: damaged")
 
-// SnapshotVersionError is the error of Decode for a snapshot that another version of the program wrote. The caller must
-// not overwrite those bytes.
+// SnapshotVersionError is Decode's error for another program version's snapshot, which must not be overwritten.
 type SnapshotVersionError struct{ Version int }
 
 func (e *SnapshotVersionError) Error() string {
@@ -208,8 +207,7 @@ func (c *codec) machine(m *machine) {
 	c.window(&m.window)
 }
 
-// window encodes hundreds of answers compactly: two bits for the outcome, and the time since the previous answer in the
-// other bits.
+// window encodes an answer in two bits for the outcome, and the other bits for the time since the previous answer.
 func (c *codec) window(w *window) {
 	wire.Resize(&c.Codec, &w.records, maxRecords)
 	last := millis(c.now)

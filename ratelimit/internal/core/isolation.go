@@ -208,8 +208,7 @@ func (q *queue) dropReleased(owner uint64, heldQueue *queue) {
 	})
 }
 
-// MarkUncertain stops grants for one ceiling_window, because recent grants are unknown. It does not extend a window
-// that is already running.
+// MarkUncertain stops grants for one ceiling_window, because recent grants are unknown. It extends no running one.
 func MarkUncertain(s *Snapshot, at Instant) {
 	now := s.advance(at)
 	_, window, _ := s.processes.commonLimits()
@@ -242,8 +241,7 @@ func PauseAfterOutage(s *Snapshot, at Instant, ago time.Duration) bool {
 	return true
 }
 
-// trafficGap is the longest time between two writes while several machines send requests. A longer gap may be an
-// outage.
+// trafficGap is the longest gap between writes while several machines send. A longer one may be an outage.
 const trafficGap = 100 * time.Millisecond
 
 // ReserveForOthers counts permits against the ceiling that other processes may have granted alone after since, because

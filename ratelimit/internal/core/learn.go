@@ -91,8 +91,7 @@ func (l *learnedLimit) lower(t *Tuning, now Stamp, baseRate float64) {
 	}
 }
 
-// onGoodAnswer raises the limit after enough good answers, if requests had to wait: by one, then by two, four and so
-// on.
+// onGoodAnswer raises the limit after enough good answers, if requests had to wait: by one, two, four and so on.
 func (l *learnedLimit) onGoodAnswer(m *machine, t *Tuning, now Stamp, baseRate float64) {
 	if now.sub(m.pauseUntil) >= t.CeilingWindow {
 		l.count429 = 0
@@ -128,8 +127,7 @@ func (l *learnedLimit) wait(now Stamp, c *ceiling) time.Duration {
 	return c.wait(now, l.answers, l.window)
 }
 
-// statedLimit is the limit in the upstream's rate-limit fields. It applies for one period after the last answer that
-// stated it.
+// statedLimit is the limit in the upstream's rate-limit fields. It applies for one period after the last such answer.
 type statedLimit struct {
 	quota      int // requests in a period; 0: no limit was stated
 	period     time.Duration

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// machine is the state machine of an address or an account, with its evidence. Only step changes the state, except when
-// an operator resets the machine.
+// machine is the state machine of an address or account, with its evidence. Only step and resets change the state.
 type machine struct {
 	state         State
 	previousState State  // the state before
@@ -88,8 +87,7 @@ func (m *machine) start(now Stamp, reason Reason) {
 	m.since = now
 }
 
-// reset forgets everything about the upstream, but keeps the pause if pause is true. The numbers of epochs and permits
-// go on from the old ones.
+// reset forgets everything about the upstream, except the pause if pause is true. Numbers of permits go on.
 func (m *machine) reset(now Stamp, pause bool) {
 	old := *m
 	*m = machine{
@@ -352,8 +350,7 @@ func (m *machine) enter(r *Rule, f *ruleInput) Transition {
 	return tr
 }
 
-// maxCooldown returns the longest cooldown. It is shorter in an outage without 429s, because frequent probes do no harm
-// there.
+// maxCooldown returns the longest cooldown. In an outage without 429s it is shorter: frequent probes do no harm.
 func (m *machine) maxCooldown(t *Tuning) time.Duration {
 	if m.seen429 {
 		return t.SleepMax

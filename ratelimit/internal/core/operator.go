@@ -36,8 +36,7 @@ func (l *timeline) publicOverrides(list []override) (out []Override) {
 	return out
 }
 
-// applyTo returns a process's own tuning with the overrides. It skips invalid overrides and resolves contradictions,
-// and returns them as errors.
+// applyTo returns a process's tuning with the overrides. It skips or adapts invalid ones, and returns them as errors.
 func (l *overrides) applyTo(own Tuning) (Tuning, []error) {
 	t := own
 	var problems []error
@@ -98,8 +97,7 @@ type EffectiveTuning struct {
 	parts int
 }
 
-// EffectiveTuning returns the tuning that applies to a process. before is the last result; it is returned again if
-// nothing has changed.
+// EffectiveTuning returns the tuning that applies to a process: before, the last result, if nothing has changed.
 func (s *Snapshot) EffectiveTuning(at Instant, own Tuning, before *EffectiveTuning) *EffectiveTuning {
 	s.dropOverrides(s.advance(at))
 	parts := max(at.Parts, 1)

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sinceBoot returns the time since the system started. Darwin's CLOCK_MONOTONIC includes the time that the system
-// sleeps (clock_gettime(3)).
+// sinceBoot returns the time since boot. Darwin's CLOCK_MONOTONIC includes time asleep (clock_gettime(3)).
 func sinceBoot() (time.Duration, bool) {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {

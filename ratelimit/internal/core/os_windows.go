@@ -12,8 +12,7 @@ import (
 
 var queryInterruptTime = windows.NewLazySystemDLL("kernelbase.dll").NewProc("QueryInterruptTimePrecise")
 
-// sinceBoot returns the time since the system started, suspended time included. It has a precision of 100 ns, or of
-// milliseconds before Windows 10.
+// sinceBoot returns the time since boot, time asleep included, to 100 ns (to milliseconds before Windows 10).
 func sinceBoot() (time.Duration, bool) {
 	if queryInterruptTime.Find() != nil {
 		return windows.DurationSinceBoot(), true

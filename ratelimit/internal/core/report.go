@@ -26,8 +26,7 @@ type RecordResult struct {
 	Keys         []KeyChange // keys that became usable or unusable
 }
 
-// Record ends a request: it frees the slot, settles the budget and counts the answer as evidence if the permit belongs
-// to the present epoch.
+// Record ends a request: it frees the slot, settles the budget and counts evidence of the present epoch.
 func (s *Snapshot) Record(at Instant, r Report) RecordResult {
 	v := view{s, s.advance(at), r.Tuning, 1}
 	now, m, e := v.now, &s.address.machine, &r.Event

@@ -140,8 +140,7 @@ func (f ruleInput) forget429s()   { f.m.seen429 = false }
 
 func (f ruleInput) failed() bool { return f.event.Outcome.failed() }
 
-// roundFailed reports whether a probe failed in a round after Sleep in which no probe has succeeded: the upstream is
-// still down.
+// roundFailed reports whether a probe failed in a round without a success: the upstream is still down.
 func (f ruleInput) roundFailed() bool {
 	return f.failed() && f.m.previousState != Throttle && f.m.successes == 0
 }
@@ -152,8 +151,7 @@ func (f ruleInput) isRelapse() bool {
 	return f.m.previousState == HalfOpen && f.m.successes < f.t.MinSamples
 }
 
-// lastCooldownAtMax returns the cooldown before the round that has just failed if it had the longest possible length,
-// otherwise 0.
+// lastCooldownAtMax returns the cooldown before the failed round if it had the greatest length, otherwise 0.
 func (f ruleInput) lastCooldownAtMax() time.Duration {
 	if d := f.m.clampedCooldown(f.t); d >= f.m.maxCooldown(f.t) {
 		return d

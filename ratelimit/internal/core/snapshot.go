@@ -30,8 +30,7 @@ type Snapshot struct {
 	overrides overrides
 }
 
-// NewSnapshot returns the snapshot of an unknown upstream: Normal, full bucket. A store uses it when there is no stored
-// state.
+// NewSnapshot returns the snapshot for an upstream without stored state: Normal, full bucket.
 func NewSnapshot(now Instant) Snapshot {
 	var s Snapshot
 	s.advance(now)

@@ -23,8 +23,7 @@ type Store interface {
 	Update(ctx context.Context, fn func(now Instant, s *Snapshot) error) error
 }
 
-// ErrUnchanged is the error by which fn tells Update that it has only read the snapshot. Update then writes nothing and
-// returns nil.
+// ErrUnchanged is the error of an fn that has only read the snapshot. Update then writes nothing and returns nil.
 var ErrUnchanged = errors.New("limiter state is unchanged")
 
 // ErrStoreClosed is the error of Update after Close.

@@ -127,8 +127,7 @@ func Rules() []Rule {
 	return list
 }
 
-// Graph returns the transition table as a Mermaid state diagram. A rule that applies in any state is drawn once for
-// each state that it can end.
+// Graph returns the table as a Mermaid state diagram. A rule for any state is drawn for each state that it can end.
 func Graph() string {
 	var b strings.Builder
 	b.WriteString("stateDiagram-v2\n    [*] --> Normal\n")

@@ -155,8 +155,7 @@ var constraints = []constraint{
 	},
 }
 
-// Validate returns a *TuningError for the first value that is out of range or contradicts another, and nil if the
-// tuning is valid.
+// Validate returns a *TuningError for the first value that is out of range or contradicts another, or nil.
 func (t Tuning) Validate() error {
 	t = t.WithDefaults()
 	for i := range fields {

@@ -76,8 +76,7 @@ func (l *processes) fastestPace(now Stamp) pace {
 	return active
 }
 
-// commonLimits returns the limits for all processes together: the smallest ceiling, the longest window and the smallest
-// concurrency_total.
+// commonLimits returns the smallest ceiling, longest window and smallest concurrency_total of all processes.
 func (l *processes) commonLimits() (ceiling int, window time.Duration, total int) {
 	ceiling, total = maxGrants, maxTickets
 	for i := range l.list {
@@ -87,8 +86,7 @@ func (l *processes) commonLimits() (ceiling int, window time.Duration, total int
 	return ceiling, window, total
 }
 
-// join adds a process, or updates the settings of a known one. The bucket of a new process starts with as many tokens
-// as the shared bucket.
+// join adds a process, whose bucket starts with the shared bucket's tokens, or updates a known one's settings.
 func (v view) join(id string) *process {
 	l := &v.s.processes
 	p := l.byID(id)
@@ -108,8 +106,7 @@ func (v view) join(id string) *process {
 	return p
 }
 
-// normalPace returns the shared bucket's pace in Normal: that of the fastest process, or of the tuning if there is no
-// process.
+// normalPace returns the shared bucket's pace in Normal: the fastest process's or, without processes, the tuning's.
 func (v view) normalPace() pace {
 	if p := v.s.processes.fastestPace(v.now); p.rate > 0 {
 		return p
@@ -143,8 +140,7 @@ func (s *Snapshot) removeProcesses(matches func(*process) bool) {
 	})
 }
 
-// Leave removes the tickets and reservations of a limiter that is closed, and the limiter itself if it has no permits
-// in use.
+// Leave removes a closed limiter's tickets and reservations, and the limiter itself if no permit of it is in use.
 func (s *Snapshot) Leave(at Instant, owner string) {
 	s.advance(at)
 	p := s.processes.byID(owner)

@@ -200,8 +200,7 @@ func (b *Backend) aliveNames() []string {
 // Owner implements [core.Liveness].
 func (b *Backend) Owner() string { return b.owner }
 
-// Dead implements [core.Liveness]: a process is dead if nobody holds a lock on its alive file. On an error it counts as
-// living.
+// Dead implements [core.Liveness]: a process is dead if certainly nobody holds the lock on its alive file.
 func (b *Backend) Dead(ids []string) []string {
 	var dead []string
 	for _, id := range ids {
@@ -234,8 +233,7 @@ func (b *Backend) Living() int {
 	return n
 }
 
-// Leave implements [shared.Leaver]. If a process is writing one copy, its checksum fails and the other copy is
-// returned.
+// Leave implements [shared.Leaver]. A copy that is being written has a wrong checksum, so Leave returns the other one.
 func (b *Backend) Leave() []byte {
 	_ = b.alive.Ensure() // best effort, as the folder may not be writable
 	f, err := lockfile.OpenNoFollow(b.statePath(), os.O_RDONLY, 0)
@@ -281,11 +279,9 @@ func validID(id string) bool {
 
 // Options are the settings of [Open]. The zero value suits most programs.
 type Options struct {
-	// Processes is the number of processes to share the limits with if the folder can't be used and nobody can count
-	// them; 0 means 2.
+	// Processes is how many processes to assume if the folder can't be used and nobody can count them; 0 means 2.
 	Processes int
-	// Now returns the current time; nil means [core.SystemInstant]. All processes that share a folder must use the same
-	// clock.
+	// Now returns the current time, the same for all processes of a folder; nil means [core.SystemInstant].
 	Now func() core.Instant
 	// Patience is how long an update waits for the lock before it goes on alone; 0 means 250 ms.
 	Patience time.Duration

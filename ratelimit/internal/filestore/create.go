@@ -60,8 +60,7 @@ func makeDir(dir string) error {
 	return err
 }
 
-// create creates the state file, complete or not at all, even if the process is killed. It renames a damaged one as
-// late as possible.
+// create creates the state file completely or not at all. It renames a damaged one as late as possible.
 func (b *Backend) create(payload []byte, at core.Instant, damage error) error {
 	content, err := firstFile(b.copies.writer, payload)
 	if err != nil {

@@ -132,8 +132,7 @@ func (a *detached) refreshFallback(ctx context.Context) {
 	}
 }
 
-// machineCount returns the number of parts that the limits are divided into without the coordinator: one for each
-// machine that was last seen.
+// machineCount returns the number of parts of the limits without the coordinator: one for each machine seen last.
 func (s *Store) machineCount(last *core.Snapshot) int {
 	switch {
 	case s.alone != nil:
@@ -148,8 +147,7 @@ func (s *Store) machineCount(last *core.Snapshot) int {
 
 var errPanicked = errors.New("function has panicked")
 
-// runOnFallback runs a batch on the machine's own state and records the changes, to merge them into the shared state
-// later.
+// runOnFallback runs a batch on the machine's own state, and records the changes to merge into the shared state later.
 func (a *detached) runOnFallback(ctx context.Context, batch []*request) {
 	for _, r := range batch {
 		var did core.Changes

@@ -128,8 +128,7 @@ func (s *Store) warnCorrupt(q Quarantine) {
 	}
 }
 
-// recordDuration records the duration of an update, and warns if more than one in a hundred took longer than Patience
-// over slowPeriod.
+// recordDuration records how long an update took. It warns if over 1 % exceed Patience within slowPeriod.
 func (s *Store) recordDuration(start, end time.Time) {
 	n, limit, event := &s.warnings, s.opts.Patience, "lock_slow"
 	if s.coordinator != nil {

@@ -17,8 +17,7 @@ import (
 	"github.com/anivault/anivault/ratelimit/machine"
 )
 
-// World is one shared state, empty at first. Open returns the store of another process on it; the suite closes the
-// store.
+// World is one shared state, empty at first. Open returns another process's store on it, which the suite closes.
 type World struct {
 	Open func(t *testing.T) ratelimit.Store
 }
