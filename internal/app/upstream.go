@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -133,9 +132,9 @@ func newNetworkTransport(cfg *config.Config) (*http.Transport, error) {
 		options.Connections = 256 // the maximum of concurrency_total, which is the real limit
 	}
 	if caFile := cfg.TMDB.CAFile; caFile != "" {
-		pem, err := os.ReadFile(caFile)
+		pem, err := config.ReadFile(caFile)
 		if err != nil {
-			return nil, &config.Error{Name: "tmdb.ca_file", Value: caFile, Reason: lang.Textf("cannot be read: %s", err)}
+			return nil, &config.Error{Name: "tmdb.ca_file", Value: caFile, Reason: lang.TextOf(err)}
 		}
 		if options.RootCAs, err = tmdb.CAPool(pem); err != nil {
 			return nil, &config.Error{Name: "tmdb.ca_file", Value: caFile, Reason: lang.TextOf(err)}

@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -201,9 +200,9 @@ func (c *Config) loadRedisFiles() error {
 		}
 	}
 	if file := c.Redis.CAFile; file != "" {
-		raw, err := os.ReadFile(file)
+		raw, err := ReadFile(file)
 		if err != nil {
-			return c.ErrorFor("coordinator_ca_file", lang.Textf("cannot be read: %s", rootCause(err)))
+			return c.ErrorFor("coordinator_ca_file", lang.TextOf(err))
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM(raw) {
 			return c.ErrorFor("coordinator_ca_file", "has no certificate in PEM form")
@@ -211,16 +210,6 @@ func (c *Config) loadRedisFiles() error {
 		c.Redis.CA = raw
 	}
 	return nil
-}
-
-// firstLine returns the first line of a file with a secret. The file may be a pipe.
-func firstLine(file string) (string, error) {
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		return "", lang.Error("cannot be read: %s", rootCause(err))
-	}
-	line, _, _ := strings.Cut(string(raw), "\n")
-	return line, nil
 }
 
 func (c *Config) loadKey() error {

@@ -1,0 +1,48 @@
+//go:build unix
+
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestReadFileOfAPipeOrDevice(t *testing.T) {
+	defer func(d time.Duration) { pipeTimeout = d }(pipeTimeout)
+	pipeTimeout = 200 * time.Millisecond
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	if _, err := ReadFile(pipe); err == nil || !strings.Contains(err.Error(), "nothing was written into the pipe") {
+		t.Errorf("a pipe without a writer: %v", err)
+	}
+	if _, err := ReadFile("/dev/zero"); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {
+		t.Errorf("/dev/zero: %v", err)
+	}
+	pipeTimeout = time.Minute
+	go func() { // a program such as pass, which opens the pipe when somebody reads
+		_ = os.WriteFile(pipe, []byte("secret\nmore\n"), 0o600)
+	}()
+	if line, err := firstLine(pipe); err != nil || line != "secret" {
+		t.Errorf("%q %v", line, err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	go func() {
+		time.Sleep(10 * time.Millisecond)
+		_, _ = w.WriteString("secret\n")
+		w.Close()
+	}()
+	if line, err := firstLine(fmt.Sprint("/dev/fd/", r.Fd())); err != nil || line != "secret" {
+		t.Errorf("%q %v", line, err)
+	}
+}
