@@ -180,7 +180,7 @@ func (x *execution) runSteps(w *worker, first, end int, back bool) {
 		}
 		switch {
 		case back:
-			x.recordNotRestored(w, s, p)
+			x.recordNotRestored(w, at, p)
 		case p.skipsNFO():
 			x.problems[s.Op] = p
 			x.worker.journal.appendFileMark(s.Op, markNotDone, p.Code)

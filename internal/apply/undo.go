@@ -192,26 +192,27 @@ func (x *execution) compareFolders() {
 	}
 }
 
-// keepFile records that an operation can't be undone. If that left the file under its temporary name, it goes back to
-// its target.
-func (x *execution) recordNotRestored(w *worker, s step, p *Problem) {
-	if x.problems[s.Op] == nil {
-		x.problems[s.Op] = p
-		if w.preview == nil {
-			x.worker.journal.appendFileMark(s.Op, markNotRestored, p.Code)
+// recordNotRestored records that an operation can't be undone. If that left the file under its temporary name, the file
+// goes back to its target, and so do the files of the cycle that have since taken the old names.
+func (x *execution) recordNotRestored(w *worker, at int, p *Problem) {
+	first := x.worker.run.Steps[at]
+	for i, s := range x.worker.run.Steps[at:] {
+		if x.problems[s.Op] == nil && x.toUndo[s.Op] {
+			x.problems[s.Op] = p
+			if w.preview == nil {
+				x.worker.journal.appendFileMark(s.Op, markNotRestored, p.Code)
+			}
 		}
-	}
-	if w.preview != nil || s.Kind != organize.StepToTemp {
-		return
-	}
-	o := &x.worker.run.Ops[s.Op]
-	temp := x.worker.run.tempPlace(o)
-	found, err := w.observe(o, temp)
-	if err != nil || found.state&stateOurs == 0 {
-		return
-	}
-	if into, err := w.dirs.openOrCreate(o.To.Dir); err == nil {
-		_ = w.rename(o, found.dir, temp, into, o.To, false) // the caller has already recorded a problem
+		switch from, to := x.worker.run.stepPlaces(s); {
+		case i == 0 || !x.toUndo[s.Op]:
+		case w.preview == nil:
+			_ = w.runStep(s, false) // a file that is elsewhere already has a problem
+		case x.problems[s.Op] == p:
+			w.preview.holders[from], w.preview.holders[to] = -1, s.Op
+		}
+		if first.Kind != organize.StepToTemp || i > 0 && s.Op == first.Op {
+			return
+		}
 	}
 }
 

@@ -660,3 +660,44 @@ func TestAnUndoThatCanNotRemoveAFolderIsNotAtItsEnd(t *testing.T) {
 		t.Errorf("%+v %v", out, err)
 	}
 }
+
+// A cycle of renames of which another program has replaced one file: no file keeps its temporary name.
+func TestACycleWithAReplacedFileKeepsNoTemporaryName(t *testing.T) {
+	for name, want := range map[string]string{
+		"1": "1 kept occupied, 2 kept occupied, 3 kept moved_on",
+		"2": "1 kept moved_on, 2 kept occupied, 3 kept occupied",
+		"3": "1 kept occupied, 2 kept moved_on, 3 kept occupied",
+	} {
+		sc := drawn(traits{}, "/src", "1 2 3", "1 > 2; 2 > 3; 3 > 1")
+		apply, _, undo := sc.actions()
+		s := sc.clone()
+		if out, err := apply.do(s); err != nil || out.Unfinished {
+			t.Fatalf("%+v %v", out, err)
+		}
+		s.remove("/src/" + name)
+		s.add("/src/"+name, "theirs")
+		before := all(s, false)
+		foreseen, err := foresee(s.clone(), sc.plan.ID, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &checker{t: t, sc: sc}
+		c.kills(s, undo, name+" is replaced", func(s *sim, when string) {
+			for range 2 {
+				if _, err := undo.do(s); err != nil {
+					t.Errorf("%s: %v", when, err)
+				}
+				if diff := cmp.Diff(before, all(s, false)); diff != "" {
+					t.Errorf("%s: %s", when, diff)
+				}
+			}
+		})
+		out, err := undo.do(s)
+		if err != nil || said(out) != want || said(foreseen) != want {
+			t.Errorf("%s: %v\n%s\n%s\n%s", name, err, want, said(out), said(foreseen))
+		}
+		if diff := cmp.Diff(before, all(s, false)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
