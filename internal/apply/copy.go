@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"hash/crc32"
@@ -245,8 +246,10 @@ func (w *worker) copyToTarget(o *op, source lazyObservation, from, to place) *Pr
 		return asProblem(err)
 	case s.state == stateMissing:
 		return nil
-	case s.state&(stateSame|stateReturned) == 0:
-		return newProblem(CodeChanged)
+	case s.state == stateEdited: // the copy is outdated
+		return cmp.Or(removeFile(into, to.Name), newProblem(CodeChanged))
+	case s.state&stateOurs == 0: // nothing else may hold the content of the replaced file any more
+		return &Problem{Code: CodeChanged, Err: errCopyStays}
 	}
 	return removeFile(s.dir, from.Name)
 }
@@ -295,7 +298,10 @@ func (w *worker) removePart(i int, at place, back bool) *Problem {
 	return nil
 }
 
-var errOriginalEdited = lang.Error("the original, not the copy")
+var (
+	errOriginalEdited = lang.Error("the original, not the copy")
+	errCopyStays      = lang.Error("its copy stays at the target")
+)
 
 const copyChunkSize = 256 << 10 // fits a CPU cache; with 1 MiB, copying takes 50% longer
 

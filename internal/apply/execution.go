@@ -13,11 +13,12 @@ type execution struct {
 	worker      worker
 	now         func() time.Time
 	progress    func(Progress)
-	workers     int        // how many steps may run at once
-	touchedDirs []bool     // by folder: whether the run changes its time
-	problems    []*Problem // by operation: why it failed or was skipped; nil if it succeeded
-	toUndo      []bool     // by operation: whether the undo puts it back; nil outside an undo
-	undoneOps   []int      // operations that a partial undo has put back
+	workers     int                  // how many steps may run at once
+	touchedDirs []bool               // by folder: whether the run changes its time
+	problems    []*Problem           // by operation: why it failed or was skipped; nil if it succeeded
+	toUndo      []bool               // by operation: whether the undo puts it back; nil outside an undo
+	undoneOps   []int                // operations that a partial undo has put back
+	bundleSteps func() map[int][]int // by bundle: the indexes of its steps
 
 	mu          sync.Mutex // guards the fields below, which all workers use
 	filesDone   int        // finished files
@@ -49,6 +50,7 @@ func (e *Engine) newExecution(j *journal) *execution {
 		}
 	}
 	x.touchedDirs, x.problems = j.run.touchedDirs(), make([]*Problem, len(j.run.Ops))
+	x.bundleSteps = sync.OnceValue(j.run.groupByBundle)
 	return x
 }
 
@@ -263,31 +265,41 @@ func (x *execution) reportProgress(at int64) {
 }
 
 // rollBackBundle undoes the steps of a bundle after one of its operations failed. It returns false if a file could not
-// be put back.
+// be put back. A file whose old name another program has taken stays at its target.
 func (x *execution) rollBackBundle(w *worker, at, cause int, p *Problem) bool {
-	bundle, whole := x.worker.run.Ops[cause].Bundle, true
-	for i := at; i >= 0; i-- {
-		s := x.worker.run.Steps[i]
-		if x.worker.run.Ops[s.Op].Bundle != bundle {
+	steps, whole := x.bundleSteps()[x.worker.run.Ops[cause].Bundle], true
+	for _, i := range steps {
+		x.problems[x.worker.run.Steps[i].Op] = newProblem(CodeBundleRefused)
+	}
+	for _, i := range slices.Backward(steps) {
+		if i > at {
 			continue
 		}
-		if back := w.runStep(s, true); back != nil && back.Code != CodeMovedAway && back.Code != CodeOriginalGone {
+		s := x.worker.run.Steps[i]
+		switch back := w.runStep(s, true); {
+		case back == nil, back.Code == CodeMovedAway, back.Code == CodeOriginalGone:
+		case back.Code == CodeOldNameTaken:
+			x.problems[s.Op] = back
+		default:
 			whole = false
 		}
 	}
-	for i := range x.worker.run.Ops {
-		if x.worker.run.Ops[i].Bundle != bundle {
-			continue
-		}
-		x.problems[i] = newProblem(CodeBundleRefused)
-		if i == cause {
-			x.problems[i] = p
-		}
-		if whole {
-			x.worker.journal.appendFileMark(i, markNotDone, x.problems[i].Code)
+	x.problems[cause] = p
+	for _, i := range steps {
+		if s := x.worker.run.Steps[i]; whole && s.Kind != organize.StepToTemp {
+			x.worker.journal.appendFileMark(s.Op, markNotDone, x.problems[s.Op].Code)
 		}
 	}
 	return whole
+}
+
+// groupByBundle returns the indexes of each bundle's steps.
+func (r *run) groupByBundle() map[int][]int {
+	out := map[int][]int{}
+	for i := range r.Steps {
+		out[r.bundleAt(i)] = append(out[r.bundleAt(i)], i)
+	}
+	return out
 }
 
 func (x *execution) finish(s Stage) error {

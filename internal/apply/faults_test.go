@@ -278,6 +278,46 @@ func (c *checker) meddle(s *sim, what string, k int) {
 	delete(c.contents, "") // empty files are told apart by nothing
 }
 
+// A source that another program replaces or edits while it is copied to another file system costs that file its move,
+// and nothing else.
+func TestASourceChangesDuringAMoveToAnotherFileSystem(t *testing.T) {
+	for what, copyStays := range map[string]bool{"a source is replaced": true, "a source is edited": false} {
+		sc := drawn(traits{}, "/far", "a s b", "a > x, s > y; b > z")
+		apply, _, undo := sc.actions()
+		met := false
+		for k := 1; ; k++ {
+			s, c := sc.clone(), &checker{t: t, sc: sc}
+			s.before = func(effect int, _ string) {
+				if effect == k && s.at("/far/y") == 0 {
+					c.meddle(s, what, 0)
+				}
+			}
+			out, err := apply.do(s)
+			if s.effects < k {
+				break
+			}
+			when := fmt.Sprintf("%s before effect %d", what, k)
+			if err != nil || out.Unfinished || s.at("/far/z") == 0 {
+				t.Fatalf("%s: %+v %v", when, out, err)
+			}
+			if !strings.Contains(said(out), "a refused changed, b done, s refused with_another") {
+				continue
+			}
+			stays := s.at("/far/x") != 0
+			if met = met || stays == copyStays; stays && !copyStays {
+				t.Errorf("%s: an outdated copy stays", when)
+			}
+			out, err = undo.do(s)
+			if err != nil || out.Unfinished || (s.at("/far/x") != 0) != stays || stays != (out.Count(StatusNotRestored) == 1) {
+				t.Errorf("%s: %+v %v", when, out, err)
+			}
+		}
+		if !met {
+			t.Errorf("%s: never seen between the copy and the removal of its source", what)
+		}
+	}
+}
+
 // Somebody else makes the same links at every moment between two effects, as a run from another data folder does:
 // neither the rollback of the unit nor the undo removes them.
 func TestLinksThatSomebodyElseMadeStay(t *testing.T) {

@@ -174,6 +174,7 @@ var forwardRules = []rule{
 		act: actRefuse, code: CodeUnprovenCopy,
 	},
 	{kinds: kindCopy | kindCrossDevice, source: stateSame | stateReturned, target: stateAny, act: actCopy},
+	{kinds: kindCrossDevice, source: stateEdited, target: stateSame, act: actCopy}, // discards the outdated copy
 	{kinds: kindMove | kindToTemp, source: stateSame | stateReturned, target: stateAny, act: actRename},
 	{kinds: kindCopy | kindCrossDevice | kindMove | kindToTemp, source: stateAny, target: stateOurs, act: actNone},
 	{kinds: kindAny, source: stateAny, target: stateAny, act: actRefuse, code: CodeChanged},
