@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"hash/crc32"
@@ -246,9 +245,7 @@ func (w *worker) copyToTarget(o *op, source lazyObservation, from, to place) *Pr
 		return asProblem(err)
 	case s.state == stateMissing:
 		return nil
-	case s.state == stateEdited: // the copy is outdated
-		return cmp.Or(removeFile(into, to.Name), newProblem(CodeChanged))
-	case s.state&stateOurs == 0: // nothing else may hold the content of the replaced file any more
+	case s.state&(stateSame|stateReturned) == 0: // only the copy may still have the content that was planned
 		return &Problem{Code: CodeChanged, Err: errCopyStays}
 	}
 	return removeFile(s.dir, from.Name)

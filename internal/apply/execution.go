@@ -265,7 +265,7 @@ func (x *execution) reportProgress(at int64) {
 }
 
 // rollBackBundle undoes the steps of a bundle after one of its operations failed. It returns false if a file could not
-// be put back. A file whose old name another program has taken stays at its target.
+// be put back. A file stays at its target if another program has taken its old name, or edited a copy or its original.
 func (x *execution) rollBackBundle(w *worker, at, cause int, p *Problem) bool {
 	steps, whole := x.bundleSteps()[x.worker.run.Ops[cause].Bundle], true
 	for _, i := range steps {
@@ -278,7 +278,7 @@ func (x *execution) rollBackBundle(w *worker, at, cause int, p *Problem) bool {
 		s := x.worker.run.Steps[i]
 		switch back := w.runStep(s, true); {
 		case back == nil, back.Code == CodeMovedAway, back.Code == CodeOriginalGone:
-		case back.Code == CodeOldNameTaken:
+		case back.Code == CodeOldNameTaken, back.Code == CodeEdited:
 			x.problems[s.Op] = back
 		default:
 			whole = false

@@ -174,7 +174,7 @@ var forwardRules = []rule{
 		act: actRefuse, code: CodeUnprovenCopy,
 	},
 	{kinds: kindCopy | kindCrossDevice, source: stateSame | stateReturned, target: stateAny, act: actCopy},
-	{kinds: kindCrossDevice, source: stateEdited, target: stateSame, act: actCopy}, // discards the outdated copy
+	{kinds: kindCrossDevice, source: stateEdited, target: stateSame, act: actCopy}, // refuses it
 	{kinds: kindMove | kindToTemp, source: stateSame | stateReturned, target: stateAny, act: actRename},
 	{kinds: kindCopy | kindCrossDevice | kindMove | kindToTemp, source: stateAny, target: stateOurs, act: actNone},
 	{kinds: kindAny, source: stateAny, target: stateAny, act: actRefuse, code: CodeChanged},
@@ -314,7 +314,7 @@ func (w *worker) runStep(s step, back bool) *Problem {
 		return w.copyToTarget(o, source, from, to)
 	case actRename:
 		if back {
-			return w.renameBack(o, target.dir, from, to)
+			return w.renameBack(o, target, from, to)
 		}
 		into, err := w.dirs.openOrCreate(to.Dir)
 		if err != nil {
@@ -368,7 +368,7 @@ func (w *worker) removeOldParts(o *op, s step, back bool) *Problem {
 		return nil
 	case o.Verb == organize.VerbNFO || o.copiesContent() && back:
 		return w.removePart(s.Op, to, false)
-	case o.copiesContent():
+	case o.copiesContent(), o.Verb == organize.VerbMove && !back && !w.firstTime:
 		return w.removePart(s.Op, from, true)
 	}
 	return nil

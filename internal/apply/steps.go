@@ -86,7 +86,17 @@ func (w *worker) link(o *op, from, to place) *Problem {
 	return newProblem(CodeChanged)
 }
 
-func (w *worker) renameBack(o *op, dir Dir, from, to place) *Problem {
+// renameBack renames a file back to its old name. If the two folders have since become two mounts, it copies the file.
+func (w *worker) renameBack(o *op, target lazyObservation, from, to place) *Problem {
+	if w.journal.progress.files[o.Index].returnedCopy != nil { // an interrupted undo may have copied it
+		source, err := w.observe(o, from)
+		if err != nil {
+			return asProblem(err)
+		}
+		if source.state == stateReturned {
+			return w.removeTarget(o, lazyObservation{observation: source}, target, from, to)
+		}
+	}
 	into, err := w.dirs.openOrCreate(from.Dir)
 	if err != nil {
 		return asProblem(err)
@@ -94,9 +104,12 @@ func (w *worker) renameBack(o *op, dir Dir, from, to place) *Problem {
 	if i, made := w.run.NewFolders[from]; made {
 		w.dirs.removeCreatedFrom(i) // the run has created a folder with the file's old name
 	}
-	p := w.rename(o, dir, to, into, from, false)
-	if p != nil && p.Code == organize.CodeExists {
+	p := w.rename(o, target.dir, to, into, from, false)
+	switch {
+	case p != nil && p.Code == organize.CodeExists:
 		p.Code = CodeOldNameTaken
+	case p != nil && p.Code == organize.CodeCrossDevice:
+		return w.copyBack(o, target, from, to)
 	}
 	return p
 }
@@ -215,7 +228,7 @@ func (w *worker) removeTarget(o *op, source, target lazyObservation, from, to pl
 	if o.Verb == organize.VerbLink && target.info.Links < 2 {
 		return newProblem(CodeOriginalGone)
 	}
-	if back := w.journal.progress.files[o.Index].returnedCopy; o.CrossDevice && back != nil &&
+	if back := w.journal.progress.files[o.Index].returnedCopy; back != nil &&
 		back.identifies(source.info, w.journal.progress.UnstableInodes) {
 		if p := w.verifyCopy(back, source.dir, from.Name); p != nil {
 			return p

@@ -219,9 +219,10 @@ func (x *execution) recordNotRestored(w *worker, at int, p *Problem) {
 // refuseTooBig excludes moved files from the undo if their old file system has too little free space, and returns them.
 func (x *execution) refuseTooBig() []int {
 	need, free, on := map[uint64]int64{}, map[uint64]uint64{}, map[int]uint64{}
+	sameMount := map[[2]int]bool{} // by the folders of source and target
 	for i := range x.worker.run.Ops {
 		o := &x.worker.run.Ops[i]
-		if !x.toUndo[i] || !o.CrossDevice {
+		if pair := [2]int{o.From.Dir, o.To.Dir}; !x.toUndo[i] || o.Verb != organize.VerbMove || sameMount[pair] {
 			continue
 		}
 		x.worker.dirs.trim()
@@ -236,12 +237,15 @@ func (x *execution) refuseTooBig() []int {
 		if err != nil {
 			continue
 		}
-		if info, err := dir.Stat(); err == nil {
-			on[i] = info.Device
-			need[info.Device] += target.info.Size
-			if free[info.Device], err = dir.FreeBytes(); err != nil {
-				free[info.Device] = ^uint64(0)
-			}
+		info, err := dir.Stat()
+		if err != nil || info.Device == target.info.Device && !organize.AreOtherMounts(info.Mount, target.info.Mount) {
+			sameMount[[2]int{o.From.Dir, o.To.Dir}] = err == nil
+			continue
+		}
+		on[i] = info.Device
+		need[info.Device] += target.info.Size
+		if free[info.Device], err = dir.FreeBytes(); err != nil {
+			free[info.Device] = ^uint64(0)
 		}
 	}
 	var out []int

@@ -701,3 +701,63 @@ func TestACycleWithAReplacedFileKeepsNoTemporaryName(t *testing.T) {
 		}
 	}
 }
+
+// The folders of a run are two mounts by the time of its undo, as in a container: what was renamed is copied back, and
+// kept where there is no room for it. A dry run says the same.
+func TestMovesAreCopiedBackWhereAFolderHasBecomeAnotherMount(t *testing.T) {
+	for _, row := range []struct {
+		target, plan string
+		room         int64
+		want         string
+	}{
+		{"/lib", "a > n/x, b > n/y; c : z", 0, "a undone, b undone, c undone"},
+		{"/lib", "a > n/x, b > n/y; c : z", 13, "a kept no_space, b kept no_space, c undone"},
+		{"/src", "a > n/b; b > a; c > n/c", 0, "a undone, b undone, c undone"},
+	} {
+		sc := drawn(traits{}, row.target, "a b c n/other", row.plan)
+		apply, resume, undo := sc.actions()
+		before := all(sc.sim, true)
+		s := sc.clone()
+		if out, err := apply.do(s); err != nil || out.Unfinished {
+			t.Fatalf("%+v %v", out, err)
+		}
+		for _, p := range []string{"", "/x", "/y", "/b", "/c", "/other"} {
+			if at := s.at(row.target + "/n" + p); at != 0 {
+				s.nodes[at].dev = 5
+			}
+		}
+		s.room = row.room
+		for _, dry := range []bool{true, false} {
+			now := s.clone()
+			out, err := undoOnly(now, sc.plan.ID, "a b c", dry)
+			if err != nil || out.Unfinished || said(out) != row.want {
+				t.Errorf("dry %t: %v %s, want %s", dry, err, said(out), row.want)
+			}
+			if diff := cmp.Diff(before, all(now, true)); !dry && row.room == 0 && diff != "" {
+				t.Error(diff)
+			}
+		}
+		if row.room > 0 {
+			continue
+		}
+		c := &checker{t: t, sc: sc}
+		c.kills(s, undo, row.plan, func(s *sim, when string) {
+			resumed := s.clone()
+			if out, err := resume.do(resumed); err != nil || out.Unfinished {
+				t.Errorf("%s: %+v %v", when, out, err)
+			}
+			c.lost(resumed, when+", then resumed")
+			if tree := strings.Join(all(resumed, false), "\n"); strings.Contains(tree, ".part") {
+				t.Errorf("%s: %s", when, tree)
+			}
+			c.kills(s, undo, when, func(s *sim, when string) {
+				if out, err := undo.do(s); err != nil || out.Unfinished {
+					t.Errorf("%s: %+v %v", when, out, err)
+				}
+				if diff := cmp.Diff(before, all(s, true)); diff != "" {
+					t.Errorf("%s: %s", when, diff)
+				}
+			})
+		})
+	}
+}
