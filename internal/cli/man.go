@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,7 +106,7 @@ func renderManPage(cmd *cobra.Command) ([]byte, error) {
 		return nil, err
 	}
 	// Without justification, because long words would leave wide gaps.
-	text := strings.Replace(rewriteFlagSyntax(cmd, page.String()), ".nh\n", ".nh\n.ad l\n", 1)
+	text := strings.Replace(replaceFlagSections(cmd, page.String()), ".nh\n", ".nh\n.ad l\n", 1)
 	tables, ok := extraManSections[cmd.CommandPath()]
 	if !ok {
 		return []byte(text), nil
@@ -125,22 +126,23 @@ func renderManPage(cmd *cobra.Command) ([]byte, error) {
 // shellPageRefs matches references to pages of the shells, which do not exist.
 var shellPageRefPattern = regexp.MustCompile(`, \\fBanivault\\?-completion\\?-[a-z]+\(1\)\\fP`)
 
-var manFlagPattern = regexp.MustCompile(`(?m)^(.*\\fB--([a-z0-9-]+)\\fP)[\[=].*$`)
-
-// rewriteFlagSyntax replaces cobra's --flag="default" by --flag VALUE, and --flag[=false] by --flag.
-func rewriteFlagSyntax(cmd *cobra.Command, page string) string {
-	return manFlagPattern.ReplaceAllStringFunc(page, func(line string) string {
-		m := manFlagPattern.FindStringSubmatch(line)
-		flag := cmd.Flag(m[2])
-		if flag == nil {
-			return line
+// replaceFlagSections replaces cobra's sections of flags, which lack the defaults.
+func replaceFlagSections(cmd *cobra.Command, page string) string {
+	for _, section := range []struct {
+		title string
+		flags *pflag.FlagSet
+	}{{"OPTIONS", cmd.NonInheritedFlags()}, {"OPTIONS INHERITED FROM PARENT COMMANDS", cmd.InheritedFlags()}} {
+		before, rest, found := strings.Cut(page, ".SH "+section.title+"\n")
+		_, after, more := strings.Cut(rest, "\n.SH ")
+		if !found || !more {
+			continue
 		}
-		value, _ := pflag.UnquoteUsage(flag)
-		if value == "" || flag.Value.Type() == "count" {
-			return m[1]
-		}
-		return m[1] + " \\fI" + escapeRoff(value) + "\\fP"
-	})
+		var m manText
+		m.section(section.title)
+		section.flags.VisitAll(m.flag)
+		page = before + m.String() + ".SH " + after
+	}
+	return page
 }
 
 type manText struct{ strings.Builder }
@@ -148,6 +150,24 @@ type manText struct{ strings.Builder }
 func (m *manText) section(title string) { fmt.Fprintf(m, ".SH %s\n", title) }
 func (m *manText) row(head, text string) {
 	fmt.Fprintf(m, ".TP\n.B %s\n%s\n", escapeRoff(head), escapeRoff(text))
+}
+
+func (m *manText) flag(f *pflag.Flag) {
+	if f.Hidden {
+		return
+	}
+	value, text := pflag.UnquoteUsage(f)
+	head := `\fB\-\-` + escapeRoff(f.Name) + `\fP`
+	if f.Shorthand != "" {
+		head = `\fB\-` + f.Shorthand + `\fP, ` + head
+	}
+	if value != "" && f.Value.Type() != "count" {
+		head += ` \fI` + escapeRoff(value) + `\fP`
+	}
+	if f.DefValue != "" && !slices.Contains(omittedDefaults, f.DefValue) {
+		text += " (default: " + f.DefValue + ")"
+	}
+	fmt.Fprintf(m, ".TP\n%s\n%s\n", head, escapeRoff(text))
 }
 
 func (m *manText) commonSections() {

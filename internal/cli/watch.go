@@ -105,14 +105,11 @@ func (w *watchRun) prepare(args []string) (err error) {
 	if err := w.match.checkExcludes(); err != nil {
 		return err
 	}
-	if w.cfg, _, err = w.match.open(w.cmd, args); err != nil && !w.printUnit {
+	if w.cfg, _, err = w.match.open(w.cmd, args); err != nil {
 		return err
 	}
 	if w.path, err = filepath.Abs(args[0]); err != nil {
 		return err
-	}
-	if w.printUnit {
-		return w.printSystemdUnit()
 	}
 	if err := checkHook(w.cfg); err != nil {
 		return err
@@ -131,6 +128,9 @@ func (w *watchRun) prepare(args []string) (err error) {
 	}
 	for _, t := range o.options.Targets {
 		w.targets = append(w.targets, t.Root)
+	}
+	if w.printUnit { // only after the checks: the unit would not restart what they refuse
+		return w.printSystemdUnit()
 	}
 	return nil
 }
