@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/anivault/anivault/cache"
@@ -120,34 +119,33 @@ func (a *App) Match(
 		Memory: a.resultMemory(), Refresh: a.opts.Refresh || a.opts.SkipDecisionCache,
 		ExplainError: Explain, Counts: &a.counts, Warn: a.warn,
 	}
-	if a.opts.Ask == nil { // with questions to the user, failed series are not retried
-		var all ratelimit.Tries // shared, because a series may be in many folders
-		c.Retry = run.RetryPolicy{
-			NewCounter: func() run.AttemptCounter { return all.Share() }, MaxRetries: max(a.cfg.Tuning.MaxRetries, 0),
-		}
-	}
-	if terminal := a.deciders.Terminal(); terminal != nil {
-		// Series that wait for the user's answer must not delay the search of others.
-		c.MaxConcurrent = max(c.MaxConcurrent, minConcurrentInteractive)
-		emit, pause = emitBetweenQuestions(terminal, emit, pause), nil
+	var all ratelimit.Tries // shared, because a series may be in many folders
+	c.Retry = run.RetryPolicy{
+		NewCounter: func() run.AttemptCounter { return all.Share() }, MaxRetries: max(a.cfg.Tuning.MaxRetries, 0),
 	}
 	return run.Run(ctx, c, produce, emit, pause)
 }
 
-// emitBetweenQuestions wraps emit to print no record while a question to the user is on the terminal. The returned
-// function also calls pause after each record.
-func emitBetweenQuestions(
-	terminal sync.Locker, emit func(report.Record) error, pause func() error,
-) func(report.Record) error {
-	return func(r report.Record) error {
-		terminal.Lock()
-		defer terminal.Unlock()
-		err := emit(r)
-		if err == nil && pause != nil {
-			err = pause()
-		}
-		return err
+// AskAbout asks the user about the records of a Match that could not be decided, and replaces those that the answers
+// decide.
+func (a *App) AskAbout(ctx context.Context, records []report.Record) {
+	at := map[string][]int{}
+	for i := range records {
+		at[records[i].Path] = append(at[records[i].Path], i)
 	}
+	position := func(path string) int {
+		if of := at[path]; len(of) > 0 {
+			return of[0]
+		}
+		return len(records) // an interrupted run has no record of it
+	}
+	a.deciders.AskAll(ctx, position, func(f match.File, d match.Decision) {
+		for _, i := range at[f.Release.Path] {
+			subtitles := records[i].Subtitles
+			records[i] = report.FromDecision(records[i].Path, f.Release, d, Explain)
+			records[i].Subtitles = subtitles
+		}
+	})
 }
 
 func (a *App) resultMemory() *results.Memory {
@@ -176,9 +174,6 @@ func (a *App) newestAnswers(ctx context.Context, entries []results.Entry) ([]tim
 	}
 	return a.cache.Newest(ctx, resources...)
 }
-
-// minConcurrentInteractive is how many series are matched at once at least if the user is asked.
-const minConcurrentInteractive = 200
 
 // Entry returns an entry of TMDB, a series with all seasons, by the same requests as matching, to share the cache.
 func (a *App) Entry(ctx context.Context, kind match.Kind, id int) (*match.Entry, error) {

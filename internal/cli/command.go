@@ -195,8 +195,12 @@ func atMostOne(name string) cobra.PositionalArgs {
 	}
 }
 
+// prompter returns a prompter. All of a command share one reader, which may hold more than one typed line.
 func (f *factory) prompter() prompter {
-	return prompter{out: f.streams.Err, lines: bufio.NewReader(f.streams.In), width: f.streams.Width}
+	if f.answers == nil {
+		f.answers = bufio.NewReader(f.streams.In)
+	}
+	return prompter{out: f.streams.Err, lines: f.answers, width: f.streams.Width}
 }
 
 func addYesFlag(cmd *cobra.Command, yes *bool) {

@@ -88,9 +88,7 @@ func newMatch(f *factory) *cobra.Command {
 	flags.StringVar(&o.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
 	flags.BoolVarP(&o.nulSeparated, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
 	flags.BoolVar(&o.explain, "explain", false, "say how each file was decided")
-	flags.BoolVar(&o.interactive, "interactive", false,
-		"ask on the terminal about what is ambiguous or unmatched, and keep the answers as pins")
-	flags.BoolVar(&o.noInput, "no-input", false, "never ask (the default)")
+	addInteractiveFlags(flags, &o)
 	flags.StringVar(&o.report, "report", "", "write a self-contained HTML page to `FILE`")
 	flags.StringVar(&o.view, "view", "",
 		"`VIEW` of tables: seasons, one line per season, or files (default: seasons on a terminal)")

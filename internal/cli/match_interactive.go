@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,16 +10,20 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/pflag"
+
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/run"
 	"github.com/anivault/anivault/internal/title"
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// The dialogue of `match --interactive`: its questions and the answers it accepts.
+// The dialogue of `match --interactive` and `organize --interactive`: its questions and the answers it accepts.
 
 // prompter asks the user at the terminal. It writes questions to stderr, shared with the status line, and reads the
 // answers from stdin.
@@ -33,6 +38,12 @@ type prompter struct {
 type inputLine struct {
 	text string
 	err  error
+}
+
+func addInteractiveFlags(flags *pflag.FlagSet, o *matchOptions) {
+	flags.BoolVar(&o.interactive, "interactive", false,
+		"ask on the terminal about what is unclear or has no episode, and keep the answers as pins")
+	flags.BoolVar(&o.noInput, "no-input", false, "never ask (the default)")
 }
 
 func (o *matchOptions) checkInteractive() error {
@@ -51,15 +62,34 @@ func (o *matchOptions) checkInteractive() error {
 	return nil
 }
 
-var interactiveHelp = []lang.Text{
-	"NUMBER        the candidate with that number",
-	"tv/123        an entry by its id, or movie/123, or the address of its page",
-	"any title     search for it instead (\"in quotes\" if it looks like the above)",
-	"s  skip this one      q  stop asking      ?  this help",
+// matchAsking matches all files, asks the user about those that could not be decided, and then calls emit for each.
+func matchAsking(
+	ctx context.Context, a *app.App, produce run.Producer, shown *progress, emit func(report.Record) error,
+) error {
+	var records []report.Record
+	var tally report.Tally
+	err := a.Match(ctx, produce, func(r report.Record) error {
+		records = append(records, r)
+		tally.Add(r)
+		shown.setCounts(tally.Counts())
+		return nil
+	}, nil)
+	a.AskAbout(ctx, records)
+	for _, r := range records {
+		if failed := emit(r); failed != nil {
+			return failed
+		}
+	}
+	return err
 }
 
 func (p *prompter) printf(format string, args ...any) {
 	fmt.Fprint(p.out, lang.Sprintf(format, args...))
+}
+
+// write wraps a paragraph at the terminal's width.
+func (p *prompter) write(indent int, text string) {
+	fmt.Fprintln(p.out, ui.WrapHanging(strings.Repeat(" ", indent)+text, max(p.width, 40)-1, indent))
 }
 
 func (p *prompter) help(lines []lang.Text) {
@@ -68,97 +98,119 @@ func (p *prompter) help(lines []lang.Text) {
 	}
 }
 
+var questionHelp = []lang.Text{
+	"Enter         what is in [brackets]; without them, skip",
+	"2             the entry in row 2, or episode 2",
+	"S02E05        the episode that the file is, as 5 or 5-6",
+	"t TITLE       search TMDB for another title",
+	"i tv/123      an entry by its id or address; films are movie/123",
+	"s             skip",
+	"q             stop asking; the answers so far are saved",
+}
+
 func (p *prompter) Ask(ctx context.Context, q decide.Question) (decide.Answer, error) {
 	if !p.introShown {
 		p.introShown = true
-		p.printf("\n%s\n%s\n", lang.Text(
-			"These questions are about files that could not be decided, one title at a time. The"),
-			lang.Text("answers are saved; anivault pins lists them."))
-		p.help(interactiveHelp)
+		fmt.Fprintln(p.out)
+		p.write(0, lang.Sprintf("You'll be asked about each unclear title, %d in all. Enter takes what is in [brackets], "+
+			"? explains the other answers. Your answers are saved; anivault pins lists them.", q.Further+1))
 	}
-	p.describe(q)
+	if q.Note != "" { // the question is on the screen
+		p.write(2, ui.Escaped(lang.Say(q.Note)))
+	} else {
+		p.describe(q)
+	}
+	prompt := lang.Say("Entry")
+	if q.Entry != nil {
+		prompt = lang.Say("Episode")
+	}
+	if d := defaultAnswer(q); d != "" {
+		prompt += " [" + d + "]"
+	}
 	for {
-		answer, err := p.read(ctx, lang.Say("number, tv/ID, movie/ID, a title, s, q, ? > "))
+		text, err := p.read(ctx, prompt+": ")
 		if err != nil {
 			return decide.Answer{}, err
 		}
-		if answer == "?" {
-			p.help(interactiveHelp)
+		switch strings.ToLower(text) {
+		case "?":
+			p.help(questionHelp)
 			continue
+		case "t", "i":
+			command, more := strings.ToLower(text), lang.Say("Title: ")
+			if command == "i" {
+				more = lang.Say("tv/ID or movie/ID: ")
+			}
+			if text, err = p.read(ctx, more); err != nil || text == "" {
+				continue
+			}
+			text = command + " " + text
 		}
-		a, problem := parseAnswer(answer, q.Candidates)
-		if problem != "" {
-			p.printf("  %s\n", problem)
-			continue
+		a, problem := parseAnswer(text, q)
+		if problem == "" {
+			return a, nil
 		}
-		return a, nil
+		p.write(2, lang.Say(problem))
 	}
 }
 
-func (p *prompter) describe(q decide.Question) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s", title.WithYear(ui.Printable(q.Title), q.Year))
-	if n := len(q.Files); n > 1 {
-		fmt.Fprintf(&b, "%s %s\n", lang.Sprintf(": %d files, the first is", n), ui.Printable(q.Files[0]))
-	} else {
-		fmt.Fprintf(&b, ": %s\n", ui.Printable(q.Files[0]))
+// defaultAnswer returns the answer that Enter gives, as it is typed; "" if Enter skips.
+func defaultAnswer(q decide.Question) string {
+	switch {
+	case q.Entry == nil && len(q.Candidates) > 0:
+		return "1"
+	case q.Entry != nil && q.Guess != nil:
+		return pins.FormatEpisodes(guessedPlace(q.Guess).Episodes)
 	}
-	if q.Reason != "" {
-		fmt.Fprintf(&b, "  %s\n", ui.Escaped(lang.Say(q.Reason)))
-	}
-	if q.Note != "" {
-		fmt.Fprintf(&b, "  ! %s\n", ui.Escaped(lang.Say(q.Note)))
-	}
-	if len(q.Candidates) == 0 {
-		b.WriteString("  " + lang.Say("no candidates; type another title to search for, or an id") + "\n")
-	}
-	for i, c := range q.Candidates {
-		fmt.Fprintf(&b, "%4d  %s  %s/%d", i+1, title.WithYear(ui.Escaped(c.Title), c.Year), c.Kind, c.ID)
-		if c.Confidence >= 0.01 { // candidates for a typed title may have none
-			fmt.Fprintf(&b, "  %s", report.Percent(c.Confidence))
-		}
-		b.WriteByte('\n')
-		if why := candidateReasons(c); why != "" {
-			fmt.Fprintf(&b, "      %s\n", ui.Cut(ui.Escaped(why), max(p.width, 40)-7))
-		}
-	}
-	fmt.Fprint(p.out, b.String())
+	return ""
 }
 
-func candidateReasons(c match.Candidate) string {
-	const most = 3
-	var out []string
-	for _, r := range c.Reasons[:min(most, len(c.Reasons))] {
-		if r.Weight < 0 {
-			out = append(out, lang.Sprintf("but %s", r.Detail))
-			continue
-		}
-		out = append(out, lang.Say(r.Detail))
+func guessedPlace(g *match.Guess) decide.Place {
+	at := decide.Place{Season: g.Season}
+	for _, e := range g.Episodes {
+		at.Episodes = append(at.Episodes, e.Number)
 	}
-	return strings.Join(out, "; ")
+	return at
 }
 
-func parseAnswer(text string, candidates []match.Candidate) (a decide.Answer, problem lang.Text) {
-	if n := len(text); n >= 2 && text[0] == '"' && text[n-1] == '"' {
-		text = strings.TrimSpace(text[1 : n-1])
-		if text == "" {
-			return a, "the quotation marks are empty"
-		}
-		return decide.Answer{Action: decide.Search, Text: text}, ""
-	}
-	switch strings.ToLower(text) {
+// parseAnswer reads an answer to a question. problem says why it is none.
+func parseAnswer(text string, q decide.Question) (a decide.Answer, problem lang.Text) {
+	text = cmp.Or(text, defaultAnswer(q))
+	command, rest, _ := strings.Cut(text, " ")
+	rest = strings.TrimSpace(rest)
+	switch strings.ToLower(command) {
 	case "":
-		return a, "type a number, an id, a title, s or q"
-	case "s":
 		return decide.Answer{Action: decide.Skip}, ""
-	case "q":
-		return decide.Answer{Action: decide.Quit}, ""
-	}
-	if n, err := strconv.Atoi(text); err == nil {
-		if n < 1 || n > len(candidates) {
-			return a, lang.Textf("there is no candidate %d; \"%s\" in quotation marks searches for it as a title", n, text)
+	case "s":
+		if rest == "" {
+			return decide.Answer{Action: decide.Skip}, ""
 		}
-		c := candidates[n-1]
+	case "q":
+		if rest == "" {
+			return decide.Answer{Action: decide.Quit}, ""
+		}
+	case "t":
+		return decide.Answer{Action: decide.Search, Text: rest}, ""
+	case "i":
+		if kind, id, err := pins.ParseEntry(rest); err == nil {
+			return decide.Answer{Action: decide.Choose, Kind: kind, ID: id}, ""
+		} else if !strings.Contains(rest, " ") {
+			return a, lang.TextOf(err)
+		}
+	}
+	if q.Entry != nil {
+		season := 1
+		if q.Guess != nil {
+			season = q.Guess.Season
+		}
+		if at, ok := parsePlace(text, season); ok {
+			return decide.Answer{Action: decide.PutAt, Place: at}, ""
+		}
+	} else if n, err := strconv.Atoi(text); err == nil {
+		if n < 1 || n > len(q.Candidates) {
+			return a, lang.Textf("there is no row %d; t %s searches for it as a title", n, text)
+		}
+		c := q.Candidates[n-1]
 		return decide.Answer{Action: decide.Choose, Kind: c.Kind, ID: c.ID}, ""
 	}
 	kind, id, err := pins.ParseEntry(text)
@@ -167,45 +219,120 @@ func parseAnswer(text string, candidates []match.Candidate) (a decide.Answer, pr
 		return decide.Answer{Action: decide.Choose, Kind: kind, ID: id}, ""
 	case strings.Contains(text, "://"), strings.HasPrefix(text, "tv/"), strings.HasPrefix(text, "movie/"):
 		return a, lang.TextOf(err)
+	case q.Entry != nil:
+		return a, "write the episode's number, such as 5 or S02E05; ? explains the other answers"
+	case len(text) == 1, title.Normalize(text) == "":
+		return a, lang.Textf("%s is not an answer; ? explains them", text)
 	}
 	return decide.Answer{Action: decide.Search, Text: text}, ""
 }
 
-var scopeKeys = map[decide.Scope]struct {
-	key   string
-	reach lang.Text
-}{
-	decide.ByTitle:     {"t", "every file with this title in its name, in any folder"},
-	decide.ByFolder:    {"d", "every file in it"},
-	decide.ByFiles:     {"a", "these alone, by their paths"},
-	decide.ByFirstFile: {"f", "this file alone"},
+// parsePlace reads "5", "5-6", "S02E05" or "2x05".
+func parsePlace(text string, season int) (at decide.Place, ok bool) {
+	text = strings.ToLower(strings.ReplaceAll(text, " ", ""))
+	if i := strings.IndexAny(text, "ex"); i > 0 {
+		n, err := strconv.Atoi(strings.TrimPrefix(text[:i], "s"))
+		if err != nil || n < 0 {
+			return at, false
+		}
+		season, text = n, strings.ReplaceAll(text[i+1:], "e", "")
+	}
+	list, err := pins.ParseEpisodes(text)
+	return decide.Place{Season: season, Episodes: list}, err == nil
+}
+
+func (p *prompter) describe(q decide.Question) {
+	fmt.Fprintln(p.out)
+	dir, name := filepath.Split(filepath.FromSlash(q.Files[0]))
+	if name = ui.Printable(name); dir != "" {
+		name += "  (" + ui.CutLeft(ui.Printable(filepath.Clean(dir)), max(p.width, 40)-4) + ")"
+	}
+	p.write(0, name)
+	what := title.WithYear(cmp.Or(ui.Printable(q.Title), lang.Say("(no title)")), q.Year)
+	if q.Entry != nil {
+		what = fmt.Sprintf("%s  %s/%d", title.WithYear(ui.Escaped(q.Entry.Title), q.Entry.Year), q.Entry.Kind, q.Entry.ID)
+	}
+	if n := len(q.Files); n > 1 {
+		what = lang.Sprintf("%s, this and %d more", what, n-1)
+	}
+	if q.Reason != "" {
+		what += ": " + ui.Escaped(lang.Say(q.Reason))
+	}
+	p.write(2, what)
+	switch {
+	case q.Entry != nil:
+		p.describeSeasons(q)
+		return
+	case len(q.Candidates) == 0:
+		p.write(2, lang.Say("TMDB offers nothing: t TITLE searches for another title, Enter skips"))
+	}
+	for i, c := range q.Candidates {
+		row := fmt.Sprintf("  %s/%d", c.Kind, c.ID)
+		if c.Confidence >= 0.01 { // candidates for a typed title may have none
+			row += "  " + report.Percent(c.Confidence)
+		}
+		if i < len(q.Leads) && q.Leads[i].Decision.Status == match.Matched {
+			row += "  -> " + previewText(q.Leads[i])
+		}
+		name := title.WithYear(ui.Escaped(c.Title), c.Year)
+		fmt.Fprintf(p.out, "%4d  %s%s\n", i+1, ui.Cut(name, max(p.width, 40)-7-ui.Width(row)), row)
+	}
+}
+
+// describeSeasons shows the likeliest place of a file, and which episodes there are.
+func (p *prompter) describeSeasons(q decide.Question) {
+	var seasons []string
+	for _, s := range q.Entry.Seasons {
+		if n := len(s.Episodes); n > 0 {
+			text := fmt.Sprintf("S%02d %d", s.Number, s.Episodes[0].Number)
+			if n > 1 {
+				text += fmt.Sprintf("-%d", s.Episodes[n-1].Number)
+			}
+			if s.Number > 0 && s.Name != "" && !strings.ContainsAny(s.Name, "0123456789") {
+				text += " (" + ui.Escaped(s.Name) + ")"
+			}
+			seasons = append(seasons, text)
+		}
+	}
+	p.write(2, lang.Sprintf("TMDB has %s", strings.Join(seasons, ", ")))
+	if q.Guess != nil {
+		at := guessedPlace(q.Guess)
+		row := "  -> " + report.Record{Season: &at.Season, Episodes: at.Episodes}.Place()
+		fmt.Fprintln(p.out, ui.Cut(row+"  "+ui.Escaped(q.Guess.Episodes[0].Name), max(p.width, 40)-1))
+	}
+}
+
+var scopeTexts = map[decide.Scope]struct{ word, reach lang.Text }{
+	decide.ByTitle:  {"title", "every file with this title in its name, in any folder"},
+	decide.ByFolder: {"folder", "every file in it"},
+	decide.ByFiles:  {"file", "these alone, by their paths"},
 }
 
 var confirmHelp = []lang.Text{
-	"Enter         keep it so",
-	"season 2      the files belong to season 2 (0: specials)",
-	"season        the files belong to the season that their names say",
-	"offset 12     add 12 to the episode numbers in the names; may be negative",
-	"t  d          it is about the title, or about the folder (directory)",
-	"a  f          it is about all these files, or about the first of them",
-	"n             no: choose again",
-	"q             no, and stop asking",
+	"Enter         save it for what is in [brackets]",
+	"title         for every file with this title in its name, in any folder",
+	"folder        for every file in this folder",
+	"file          for these files alone",
+	"S02E05        the first file is that episode, and the others go with it",
+	"n             choose again",
+	"q             stop asking; this is not saved",
 }
 
 func (p *prompter) Confirm(ctx context.Context, c decide.Choice) (decide.Verdict, error) {
 	fmt.Fprint(p.out, choicePreview(c, max(p.width, 40)))
-	var keys []string
-	if c.Pins[0].Kind == match.TV {
-		keys = append(keys, "season N", "offset N")
+	if c.Note != "" {
+		p.write(2, "! "+ui.Escaped(lang.Say(c.Note)))
 	}
+	var words []string
 	for _, s := range c.Scopes {
-		if s != c.Scope && len(c.Scopes) > 1 {
-			keys = append(keys, scopeKeys[s].key)
+		word := lang.Say(scopeTexts[s].word)
+		if s == c.Scope {
+			word = "[" + word + "]"
 		}
+		words = append(words, word)
 	}
-	question := "  " + lang.Sprintf("Enter keeps it; %s >", strings.Join(append(keys, "n", "q", "?"), ", ")) + " "
 	for {
-		answer, err := p.read(ctx, question)
+		answer, err := p.read(ctx, lang.Sprintf("Save it for %s: ", strings.Join(words, ", ")))
 		if err != nil {
 			return decide.Verdict{}, err
 		}
@@ -217,14 +344,14 @@ func (p *prompter) Confirm(ctx context.Context, c decide.Choice) (decide.Verdict
 		if problem == "" {
 			return v, nil
 		}
-		p.printf("  %s\n", problem)
+		p.write(2, lang.Say(problem))
 	}
 }
 
+// parseVerdict reads a reply to a choice. problem says why it is none.
 func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem lang.Text) {
 	v.Options = c.ChoiceOptions
-	word, number, _ := strings.Cut(strings.ToLower(strings.Join(strings.Fields(text), " ")), " ")
-	switch word {
+	switch text = strings.ToLower(text); text {
 	case "", "y", "yes":
 		v.Keep = true
 		return v, ""
@@ -234,39 +361,26 @@ func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem lang.
 	case "q", "quit":
 		v.Quit = true
 		return v, ""
-	case "season", "offset":
-		return changeSeasonOrOffset(v, word, number, c)
 	}
 	for _, s := range c.Scopes {
-		if number == "" && (word == scopeKeys[s].key || word == string(s)) {
-			v.Options.Scope = s
+		if text == string(s) || text == lang.Say(scopeTexts[s].word) {
+			v.Keep, v.Options.Scope = true, s
 			return v, ""
 		}
 	}
-	return v, "press Enter to keep it, n to choose again, q to stop asking, ? for help"
-}
-
-func changeSeasonOrOffset(v decide.Verdict, word, number string, c decide.Choice) (decide.Verdict, lang.Text) {
-	n, err := strconv.Atoi(number)
+	season := c.Preview[0].Decision.Season
+	if season == nil {
+		season = new(1)
+	}
+	at, ok := parsePlace(text, *season)
 	switch {
-	case c.Pins[0].Kind == match.Movie:
-		return v, "a film has no season and no offset"
-	case word == "season" && number == "":
-		v.Options.Season = nil
+	case ok && c.Pins[0].Kind == match.Movie:
+		return v, "a film has no episodes"
+	case ok:
+		v.Options.Place = &at
 		return v, ""
-	case err != nil:
-		return v, lang.Textf("%s needs a whole number, such as: %s 2", word, word)
-	case word == "season":
-		v.Options.Season = &n
-	default:
-		v.Options.Offset = n
 	}
-	would := c.Pins[0]
-	would.Season, would.Offset = v.Options.Season, v.Options.Offset
-	if err := would.Validate(); err != nil {
-		return v, lang.TextOf(err)
-	}
-	return v, ""
+	return v, "press Enter to save it, n to choose again, q to stop asking, ? for help"
 }
 
 func choicePreview(c decide.Choice, width int) string {
@@ -276,19 +390,17 @@ func choicePreview(c decide.Choice, width int) string {
 	if c.Entry != nil {
 		name = title.WithYear(ui.Printable(c.Entry.Title), c.Entry.Year)
 	}
-	fmt.Fprintf(&b, "  -> %s  %s\n", name, c.Pins[0].Entry())
+	fmt.Fprintf(&b, "  -> %s  %s\n", ui.Cut(name, width-len("  ->   ")-len(c.Pins[0].Entry())-1), c.Pins[0].Entry())
 	for i, l := range c.Preview {
 		if i == most && len(c.Preview) > most+1 {
 			last := c.Preview[len(c.Preview)-1]
 			fmt.Fprintf(&b, "     %s\n", lang.Sprintf("and %d more, the last: %s", len(c.Preview)-most, previewText(last)))
 			break
 		}
-		text := previewText(l)
+		text := ui.Cut(previewText(l), width/2)
 		file := ui.CutLeft(ui.Printable(filepath.Base(l.Path)), max(width-len("     ")-len("  ->  ")-ui.Width(text), 16))
 		fmt.Fprintf(&b, "     %s  ->  %s\n", file, text)
 	}
-	what, reach := scopeTexts(c)
-	fmt.Fprintf(&b, "  %s\n", lang.Sprintf("kept for %s (%s)", what, reach))
 	return b.String()
 }
 
@@ -299,30 +411,32 @@ func previewText(l decide.FilePreview) string {
 	switch place := r.Place(); {
 	case d.Status == match.Matched && place != "":
 		return lang.Say(place)
+	case d.Status == match.Matched && d.Kind == match.TV:
+		return lang.Say("episode unknown")
 	case d.Reason != "":
 		return ui.Escaped(lang.Sprintf("no episode: %s", d.Reason))
 	}
 	return lang.Say(string(d.Status))
 }
 
-func scopeTexts(c decide.Choice) (what, reach lang.Text) {
-	name := ui.Escaped(c.Pins[0].PathOrTitle())
-	what, reach = lang.Textf("%s", name), scopeKeys[c.Scope].reach
+// ShowSavedPins says what was saved, and for which files.
+func (p *prompter) ShowSavedPins(c decide.Choice) {
+	first := c.Pins[0]
+	name := ui.Escaped(first.PathOrTitle())
+	what, reach := lang.Textf("%s", name), scopeTexts[c.Scope].reach
 	switch c.Scope {
 	case decide.ByTitle:
 		what = lang.Textf("the title %s", name)
 	case decide.ByFolder:
 		what = lang.Textf("the folder %s", name)
 	case decide.ByFiles:
-		what = lang.Count(len(c.Pins), "file")
-	case decide.ByFirstFile:
+		if n := len(c.Pins); n > 1 {
+			what, first.Episodes = lang.Count(n, "file"), nil
+		} else {
+			reach = "this file alone"
+		}
 	}
-	return what, reach
-}
-
-func (p *prompter) ShowSavedPins(c decide.Choice) {
-	what, reach := scopeTexts(c)
-	p.printf("  %s\n", lang.Textf("pinned %s: %s (%s)", what, pinTargetText(c.Pins[0]), reach))
+	p.write(2, lang.Sprintf("pinned %s: %s (%s)", what, pinTargetText(first), reach))
 }
 
 // read prompts and waits for a line. A read from a terminal can't be cancelled: if ctx ended an earlier question, that

@@ -19,25 +19,59 @@ import (
 )
 
 func TestAnswersAreRead(t *testing.T) {
-	candidates := []match.Candidate{{Kind: match.TV, ID: 11}, {Kind: match.Movie, ID: 22}}
-	for in, want := range map[string]decide.Answer{
-		"1": {Action: decide.Choose, Kind: match.TV, ID: 11}, "2": {Action: decide.Choose, Kind: match.Movie, ID: 22},
-		`"86"`: {Action: decide.Search, Text: "86"}, `"1"`: {Action: decide.Search, Text: "1"},
-		`"s"`: {Action: decide.Search, Text: "s"},
-		"s":   {Action: decide.Skip}, "S": {Action: decide.Skip}, "q": {Action: decide.Quit},
-		"tv/123":                                {Action: decide.Choose, Kind: match.TV, ID: 123},
-		"movie/9":                               {Action: decide.Choose, Kind: match.Movie, ID: 9},
-		"https://www.themoviedb.org/tv/30991-x": {Action: decide.Choose, Kind: match.TV, ID: 30991},
-		"Some Title":                            {Action: decide.Search, Text: "Some Title"},
-		"Fate/stay night":                       {Action: decide.Search, Text: "Fate/stay night"},
+	entry := decide.Question{Candidates: []match.Candidate{{Kind: match.TV, ID: 11}, {Kind: match.Movie, ID: 22}}}
+	guessed := decide.Question{
+		Entry: &match.Entry{}, Guess: &match.Guess{Season: 2, Episodes: []match.Episode{{Number: 5}, {Number: 6}}},
+	}
+	unknown := decide.Question{Entry: &match.Entry{}}
+	choose := func(kind match.Kind, id int) decide.Answer {
+		return decide.Answer{Action: decide.Choose, Kind: kind, ID: id}
+	}
+	search := func(text string) decide.Answer { return decide.Answer{Action: decide.Search, Text: text} }
+	at := func(season int, episodes ...int) decide.Answer {
+		return decide.Answer{Action: decide.PutAt, Place: decide.Place{Season: season, Episodes: episodes}}
+	}
+	for _, c := range []struct {
+		q    decide.Question
+		in   string
+		want decide.Answer // the zero Answer skips
+	}{
+		{entry, "", choose(match.TV, 11)},
+		{entry, "2", choose(match.Movie, 22)},
+		{entry, "s", decide.Answer{}},
+		{entry, "Q", decide.Answer{Action: decide.Quit}},
+		{decide.Question{}, "", decide.Answer{}},
+		{entry, "t 86", search("86")},
+		{entry, "Some Title", search("Some Title")},
+		{entry, "S rank", search("S rank")},
+		{entry, "I am a hero", search("I am a hero")},
+		{entry, "Fate/stay night", search("Fate/stay night")},
+		{entry, "강", search("강")},
+		{entry, "i tv/123", choose(match.TV, 123)},
+		{entry, "movie/9", choose(match.Movie, 9)},
+		{entry, "https://www.themoviedb.org/tv/30991-x", choose(match.TV, 30991)},
+		{guessed, "", at(2, 5, 6)},
+		{guessed, "7", at(2, 7)},
+		{guessed, "S01E05", at(1, 5)},
+		{guessed, "s0e2-e3", at(0, 2, 3)},
+		{guessed, "3x07", at(3, 7)},
+		{unknown, "", decide.Answer{}},
+		{unknown, "5-6", at(1, 5, 6)},
+		{unknown, "t x", search("x")},
+		{unknown, "tv/5", choose(match.TV, 5)},
 	} {
-		got, problem := parseAnswer(in, candidates)
-		if diff := cmp.Diff(want, got); diff != "" || problem != "" {
-			t.Errorf("%q: %s\n%s", in, problem, diff)
+		got, problem := parseAnswer(c.in, c.q)
+		if diff := cmp.Diff(c.want, got); diff != "" || problem != "" {
+			t.Errorf("%q: %s\n%s", c.in, problem, diff)
 		}
 	}
-	for _, in := range []string{"", "tv/0", "tv/x", "https://example.org/tv/5", `""`, `" "`, "0", "3", "86"} {
-		if got, problem := parseAnswer(in, candidates); problem == "" {
+	for _, in := range []string{"tv/0", "tv/x", "https://example.org/tv/5", `""`, "0", "3", "86", "y", "H", "i x"} {
+		if got, problem := parseAnswer(in, entry); problem == "" {
+			t.Errorf("%q was taken as %+v", in, got)
+		}
+	}
+	for _, in := range []string{"y", "some title", "SxE", "-1", "5-4"} {
+		if got, problem := parseAnswer(in, unknown); problem == "" {
 			t.Errorf("%q was taken as %+v", in, got)
 		}
 	}
@@ -66,7 +100,7 @@ func (t *terminal) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.written.Write(p)
-	if !bytes.HasSuffix(p, []byte("> ")) {
+	if !bytes.HasSuffix(p, []byte(": ")) {
 		return len(p), nil
 	}
 	text := t.written.String()
@@ -156,16 +190,16 @@ func (w *world) pins(t *testing.T) string {
 func TestAPersonDecidesWhatIsInDoubt(t *testing.T) {
 	w := newWorld(t,
 		"A/[G] Aaa Nothing - 01.mkv", "A/[G] Aaa Nothing - 02.mkv", // searched for by another title
-		"B/[G] Bbb Nothing - 01.mkv", "B/[G] Bbb Nothing - 02.mkv", // an id, for the first file only, then skipped
+		"B/[G] Bbb Nothing - 01.mkv", "B/[G] Bbb Nothing - 02.mkv", // an id, for these files
 		"C/Cowboy Bebop - 03.mkv",     // not asked about
 		"D/[G] Aaa Nothing - 07.mkv",  // decided by the first answer
 		"E/[G] Ddd Nothing - 01.mkv",  // a wrong id, then a film by its address
 		"F/[G] Eee Nothing - 01.mkv",  // q
 		"G/[G] Fff Nothing - 01.mkv",  // not asked about any more
-		"H/Night Parade Bureau 1.mkv", // nor this
+		"H/Night Parade Bureau 1.mkv", // the first, because it has candidates
 	)
-	p := newTerminal("?", "Cowboy Bebop", "1", "", "tv/1429", "f", "", "s", "tv/99999999",
-		"https://www.themoviedb.org/movie/129-x", "season 2", "y", "q")
+	p := newTerminal("?", "h", "s", "Cowboy Bebop", "1", "", "tv/1429", "file", "t", "nothing of it", "i tv/99999999",
+		"https://www.themoviedb.org/movie/129-x", "S02E01", "y", "q")
 	out, status := w.run(t.Context(), p, "match", "--interactive", "--format", "csv")
 	if status != 0 {
 		t.Errorf("status %d; %s", status, p.written.String())
@@ -173,17 +207,18 @@ func TestAPersonDecidesWhatIsInDoubt(t *testing.T) {
 	if len(p.answers) != 0 {
 		t.Errorf("not asked for %q", p.answers)
 	}
-	if diff := cmp.Diff("tv/30991 title Aaa Nothing\ntv/1429 path LIB/B/[G] Bbb Nothing - 01.mkv\nmovie/129 title Ddd "+
-		"Nothing", filepath.ToSlash(w.pins(t))); diff != "" {
+	if diff := cmp.Diff("tv/30991 title Aaa Nothing\ntv/1429 path LIB/B/[G] Bbb Nothing - 01.mkv\n"+
+		"tv/1429 path LIB/B/[G] Bbb Nothing - 02.mkv\nmovie/129 title Ddd Nothing", filepath.ToSlash(w.pins(t))); diff != "" {
 		t.Error(diff)
 	}
 	for i, want := range []string{
-		"Aaa Nothing: 2 files", "candidate with that number", "Cowboy Bebop (1998)  tv/30991",
+		"7 in all. Enter takes what is in [brackets]", "the entry in row 2", "h is not an answer",
+		"[G] Aaa Nothing - 01.mkv  (", "Cowboy Bebop (1998)  tv/30991",
 		"  -> Cowboy Bebop (1998)  tv/30991\n     [G] Aaa Nothing - 01.mkv  ->  S01E01\n" +
-			"     [G] Aaa Nothing - 02.mkv  ->  S01E02\n" +
-			"  kept for the title Aaa Nothing (every file with this title in its name, in any folder)\n",
-		"Bbb Nothing: 2 files", "  kept for the title Bbb Nothing (", "  kept for ", "Bbb Nothing: ", "Ddd Nothing:",
-		"TMDB has no tv/99999999", "Spirited Away (2001)  movie/129", "a film has no season", "Eee Nothing:",
+			"     [G] Aaa Nothing - 02.mkv  ->  S01E02\n",
+		"Bbb Nothing, this and 1 more: ", "Bbb Nothing - 02.mkv  ->  S01E02", "Ddd Nothing: ", "Title: ",
+		"nothing found for", "TMDB has no tv/99999999", "Spirited Away (2001)  movie/129", "a film has no episodes",
+		"Eee Nothing: ",
 	} {
 		if i >= len(p.prompts) || !strings.Contains(p.prompts[i], want) {
 			t.Errorf("question %d does not say %q: %q", i, want, p.prompts)
@@ -197,8 +232,8 @@ func TestAPersonDecidesWhatIsInDoubt(t *testing.T) {
 	// Another run takes the answers and asks about what is left.
 	p = newTerminal("q")
 	again, _ := w.run(t.Context(), p, "match", "--interactive", "--format", "csv")
-	if len(p.prompts) != 1 || !strings.Contains(p.prompts[0], "Bbb Nothing: ") ||
-		!strings.Contains(p.prompts[0], "02.mkv") {
+	if len(p.prompts) != 1 || !strings.Contains(p.prompts[0], "Bureau 1.mkv") ||
+		!strings.Contains(p.prompts[0], "3 in all") {
 		t.Errorf("asked again: %q", p.prompts)
 	}
 	for _, want := range []string{"30991", "1429", "129"} {
@@ -228,8 +263,8 @@ func TestAPersonMayQuitBeforeAChoiceIsKept(t *testing.T) {
 	if status != 0 || len(p.prompts) != 2 || w.pins(t) != "" {
 		t.Errorf("status %d, pins %q, asked %q", status, w.pins(t), p.prompts)
 	}
-	if !strings.Contains(p.prompts[1], "n, q, ? > ") {
-		t.Errorf("it is not offered: %q", p.prompts[1])
+	if !strings.HasSuffix(p.prompts[1], "Save it for [title], folder, file: ") {
+		t.Errorf("asked: %q", p.prompts[1])
 	}
 }
 
@@ -250,8 +285,9 @@ func TestAFoldersNameIsPinnedAsAPath(t *testing.T) {
 		t.Error(diff)
 	}
 	shown := filepath.ToSlash(strings.ReplaceAll(p.written.String(), w.dir, ""))
+	shown = strings.Join(strings.Fields(shown), " ") // lines are wrapped
 	for _, want := range []string{
-		"there is no candidate 7;", `nothing found for "zzzz yyyy"`, "pinned /lib/amb zzz/Movie.mkv: movie/603 (this file " +
+		"there is no row 7;", `nothing found for "zzzz yyyy"`, "pinned /lib/amb zzz/Movie.mkv: movie/603 (this file " +
 			"alone)",
 		"pinned the folder /lib/qqq www: tv/30991 (every file in it)", "pinned 2 files: tv/1429 (these alone, by their " +
 			"paths)",
@@ -315,15 +351,14 @@ func TestInteractiveNeedsAPerson(t *testing.T) {
 	}
 }
 
-// What a choice leads to is shown before it is kept, with the season, offset and scope that the person gives it; they
-// may take it back.
+// What a choice leads to is shown before it is kept, with the place and scope that the person gives it; they may take
+// it back.
 func TestAChoiceIsShownBeforeItIsKept(t *testing.T) {
 	w := newWorld(t, "A/[G] Aaa Nothing - 01.mkv", "A/[G] Aaa Nothing - 02.mkv", "A/[G] Aaa Nothing - 03.mkv",
 		"A/[G] Aaa Nothing - 04.mkv",
 		"A/[G] Aaa Nothing - 05.mkv", "A/[G] Aaa Nothing - 06.mkv", "A/[G] Aaa Nothing - 07.mkv", "A/[G] Aaa Nothing - "+
 			"08.mkv")
-	p := newTerminal("tv/1429", "n", "tv/67075", "?", "season 2", "offset x", "offset 100", "offset 3", "season -1", "d",
-		"what", "")
+	p := newTerminal("tv/1429", "n", "tv/67075", "?", "S02E01", "what", "S02E99", "4", "folder")
 	_, status := w.run(t.Context(), p, "match", "--interactive", "--format", "csv")
 	if status != 0 || len(p.answers) != 0 {
 		t.Fatalf("status %d, not asked for %q:\n%s", status, p.answers, p.written.String())
@@ -332,21 +367,44 @@ func TestAChoiceIsShownBeforeItIsKept(t *testing.T) {
 		t.Error(diff)
 	}
 	for i, want := range []string{
-		"Aaa Nothing: 8 files", "-> Attack on Titan", "Aaa Nothing: 8 files", "01.mkv  ->  S01E01\n", "keep it so",
-		"01.mkv  ->  S02E01\n", "offset needs a whole number, such as: offset 2",
-		"no episode: ", "01.mkv  ->  S02E04\n", "season -1 is not between", "kept for the folder ", "press Enter to keep it",
+		"Aaa Nothing, this and 7 more: ", "-> Attack on Titan", "Aaa Nothing, this and 7 more: ", "01.mkv  ->  S01E01\n",
+		"the others go with it", "01.mkv  ->  S02E01\n", "press Enter to save it", "season 2 has no episode 99",
+		"01.mkv  ->  S02E04\n",
 	} {
 		if i >= len(p.prompts) || !strings.Contains(p.prompts[i], want) {
 			t.Errorf("question %d does not say %q: %q", i, want, p.prompts)
 			break
 		}
 	}
-	if !strings.Contains(p.written.String(), "and 2 more, the last: S02E11") ||
-		!strings.Contains(p.written.String(), ": tv/67075 season 2 offset 3 (every file in it)") {
+	shown := strings.Join(strings.Fields(p.written.String()), " ")
+	if !strings.Contains(shown, "and 2 more, the last: S02E11") ||
+		!strings.Contains(shown, ": tv/67075 season 2 offset 3 (every file in it)") {
 		t.Error(p.written.String())
 	}
 	raw, err := os.ReadFile(filepath.Join(w.dir, "data", "pins.txt"))
 	if err != nil || !strings.Contains(string(raw), "\n# tv/67075: Mob Psycho 100 (2016)\ntv/67075 season=2") {
 		t.Errorf("%v %s", err, raw)
+	}
+}
+
+// What has an entry but no episode is asked about too, and nothing is printed before the last answer.
+func TestEpisodesAreAskedFor(t *testing.T) {
+	w := newWorld(t, "A/Cowboy Bebop - 40.mkv", "B/Cowboy Bebop - 03.mkv", "C/[G] Aaa Nothing - 01.mkv")
+	p := newTerminal("5", "movie/129", "")
+	out, status := w.run(t.Context(), p, "match", "--interactive", "--format", "ndjson")
+	if status != 0 || len(p.answers) != 0 {
+		t.Fatalf("status %d, not asked for %q:\n%s", status, p.answers, p.written.String())
+	}
+	if want := "TMDB has S01 1-26\nEpisode: "; !strings.HasSuffix(p.prompts[0], want) {
+		t.Errorf("asked %q, want it to end with %q", p.prompts[0], want)
+	}
+	if got := filepath.ToSlash(w.pins(t)); got != "tv/30991 season=1 episode=5 path LIB/A/Cowboy Bebop - 40.mkv\n"+
+		"movie/129 title Aaa Nothing" {
+		t.Error(got)
+	}
+	for _, want := range []string{`"season":1,"episodes":[5],"episode_confidence":1`, `"episodes":[3]`, `"tmdb_id":129`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %s in %s", want, out)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -45,8 +44,9 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 		Warn: logs.warn, Log: logs.handler,
 	}
 	if o.interactive {
-		lines := bufio.NewReader(o.f.streams.In)
-		options.Ask = &prompter{out: status.Writer(o.f.streams.Err), lines: lines, width: o.f.streams.Width}
+		p := o.f.prompter()
+		p.out = status.Writer(p.out)
+		options.Ask = &p
 	}
 	run, err := app.Open(cfg, options)
 	if err != nil {
@@ -72,7 +72,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	var tally report.Tally
 	page := html.Page{NamesOnly: o.namesFrom != ""}
 	gaps := missingWriter{ctx: ctx, run: run}
-	matched := run.Match(ctx, produce, func(r report.Record) error {
+	emit := func(r report.Record) error {
 		tally.Add(r)
 		progress.setCounts(tally.Counts())
 		if o.report != "" {
@@ -83,7 +83,13 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 			return nil
 		}
 		return writer.Match(r)
-	}, writer.Flush)
+	}
+	var matched error
+	if o.interactive {
+		matched = matchAsking(ctx, run, produce, progress, emit)
+	} else {
+		matched = run.Match(ctx, produce, emit, writer.Flush)
+	}
 	summary = run.Summary(tally.Counts())
 	progress.stop()
 	output := writer.Close(summary)

@@ -79,6 +79,7 @@ func newOrganize(f *factory) *cobra.Command {
 	flags.BoolVar(&o.partial, "partial", false, "skip the units that can't be carried out, and do the others")
 	flags.DurationVar(&o.wait, "wait", 0, "wait up to `TIME` for another run to end")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if a file is skipped or in conflict")
+	addInteractiveFlags(flags, &o.match)
 	addMatchFlags(cmd, &o.match)
 	return cmd
 }
@@ -119,6 +120,9 @@ func (o *organizeRun) run(cmd *cobra.Command, args []string) error {
 		err = o.readRecords()
 	} else {
 		o.match.recordWriter = o
+		if m, least := &o.cfg.Match, o.cfg.Organize.MinConfidence; o.match.interactive { // ask about what would be skipped
+			m.MinConfidence, m.MinEpisodeConfidence = max(m.MinConfidence, least), max(m.MinEpisodeConfidence, least)
+		}
 		err = o.match.run(cmd.Context(), o.cfg, produce)
 		if known, ok := errors.AsType[*exitError](err); ok && known.code == exitIncomplete {
 			incomplete, err = err, nil // the other files are planned anyway
@@ -139,6 +143,8 @@ func (o *organizeRun) check(cmd *cobra.Command, args []string) error {
 			"--yes and --plan exclude each other: one carries the plan out, the other saves it")
 	case o.yes && !apply.Supported:
 		return errUnsupported
+	case o.recordsFile != "" && o.match.interactive:
+		return usagef("leave one of them out", "--from and --interactive exclude each other: --from matches nothing")
 	case o.recordsFile != "" && o.match.filesFrom != "":
 		return usagef("leave one of them out", "--from and --files-from exclude each other")
 	case o.match.nulSeparated && o.match.filesFrom == "":
@@ -149,7 +155,7 @@ func (o *organizeRun) check(cmd *cobra.Command, args []string) error {
 	case o.recordsFile == "" && o.match.filesFrom == "" && len(args) == 0:
 		return usagef("for example: anivault organize ~/Downloads --to /srv/library", "no PATH given")
 	}
-	if err := o.match.checkExcludes(); err != nil {
+	if err := cmp.Or(o.match.checkExcludes(), o.match.checkInteractive()); err != nil {
 		return err
 	}
 	if o.planFile == "" || o.planFile == "-" {
@@ -312,8 +318,16 @@ func writePlan(out io.Writer, r *organize.Result) error {
 
 func (o *organizeRun) printPlanSummary(r *organize.Result) {
 	s := summarize(o, r)
-	o.f.say("plan: %s to %s, %d in place, %d left, %d in conflict; nothing was changed\n",
-		lang.Count(s.Planned, "file"), r.Mode, s.InPlace, s.Left, s.Conflicts)
+	parts := []lang.Text{lang.Textf("%s %s", string(r.Mode), lang.Count(s.Planned, "file"))}
+	for _, c := range []struct {
+		text string
+		n    int
+	}{{"skip %d", s.Left}, {"%d in conflict", s.Conflicts}, {"%d already in place", s.InPlace}} {
+		if c.n > 0 {
+			parts = append(parts, lang.Textf(c.text, c.n))
+		}
+	}
+	o.f.say("Plan: %s. Nothing has changed yet.\n", lang.Join(parts, ", "))
 	for _, w := range r.Warnings() {
 		o.f.warn("%s", w)
 	}

@@ -85,7 +85,7 @@ func (o *organizeRun) promptForPlan(ctx context.Context, r *organize.Result) err
 	}
 	a := planPrompt{f: o.f, organize: o, result: r, plan: plan, prompter: o.f.prompter()}
 	for {
-		answer, err := a.prompter.read(ctx, lang.Say("a apply, e edit, s save, q or Enter nothing, ? help > "))
+		answer, err := a.prompter.read(ctx, lang.Say("[a]pply, [e]dit, [s]ave, [q]uit (Enter), [?] help: "))
 		if err != nil {
 			return a.readError(ctx, err)
 		}

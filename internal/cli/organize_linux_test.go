@@ -542,7 +542,7 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 			env := append(s.env, "EDITOR="+editor)
 			term := onTerminal(t, 200, 40, env, "organize", s.lib, "--to", filepath.Join(s.dir, "out"))
 			for i, line := range row.typed {
-				term.until("(?s)" + strings.Repeat("(help|q back) > .*", i) + "(help|q back) > $")
+				term.until("(?s)" + strings.Repeat("(help:|q back >) .*", i) + "(help:|q back >) $")
 				if _, err := io.WriteString(term.prompter, strings.TrimSuffix(line+"\n", "\x04\n")+strings.Repeat("\x04",
 					strings.Count(line, "\x04"))); err != nil {
 					t.Fatal(err)
@@ -564,6 +564,32 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 				t.Errorf("%v\n%s", err, screen)
 			}
 		})
+	}
+}
+
+// What is unclear is asked about before the plan is shown, and the plan holds the answers.
+func TestOrganizeAsksBeforeItPlans(t *testing.T) {
+	s := newStand(t, upstream.Scenario{})
+	out := filepath.Join(s.dir, "out")
+	if err := errors.Join(os.Mkdir(out, 0o755),
+		os.WriteFile(filepath.Join(s.lib, "Cowboy Bebop - 40.mkv"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	term := onTerminal(t, 80, 24, s.env, "organize", "--interactive", s.lib, "--to", out)
+	for _, row := range [][2]string{{"Episode: $", "6\n"}, {`\[\?\] help: $`, "a\n"}} {
+		term.until(row[0])
+		if _, err := io.WriteString(term.prompter, row[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status, raw := term.end()
+	asked, plan, _ := strings.Cut(raw, "Episode: ")
+	if status != 0 || !strings.Contains(plan, "← ") || strings.Contains(asked, "← ") {
+		t.Errorf("exit status %d:\n%s", status, raw)
+	}
+	term.screen(raw)
+	if found, _ := filepath.Glob(filepath.Join(out, "Cowboy Bebop*", "Season 01", "*S01E06*")); len(found) != 1 {
+		t.Errorf("S01E06 is not there:\n%s", raw)
 	}
 }
 

@@ -89,14 +89,14 @@ func TestInteractiveOnATerminal(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	const prompt = "s, q, ? > "
+	const prompt = "Entry: "
 	if shown := until(t, prompter, prompt); !strings.Contains(shown, "Aaa Nothing") {
 		t.Errorf("asked: %q", shown)
 	}
 	if _, err := io.WriteString(prompter, "tv/30991\n"); err != nil {
 		t.Fatal(err)
 	}
-	if shown := until(t, prompter, "n, q, ? > "); !strings.Contains(shown, "->  S01E03") {
+	if shown := until(t, prompter, "Save it for [title], folder, file: "); !strings.Contains(shown, "->  S01E03") {
 		t.Errorf("shown: %q", shown)
 	}
 	if _, err := io.WriteString(prompter, "\n"); err != nil {

@@ -6,6 +6,7 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"fmt"
@@ -77,7 +78,8 @@ type factory struct {
 	started bool // the command line is valid and the command has begun to run
 	drained bool // a service has shut down after a signal without an error
 
-	helpErr error // the error of writing a help text
+	helpErr error         // the error of writing a help text
+	answers *bufio.Reader // see prompter
 
 	configFile string
 	verbose    int

@@ -136,7 +136,8 @@ func (s *terminal) screen(raw string) []string {
 			s.t.Errorf("%q in the output", raw[:size])
 		default:
 			line += raw[:size]
-			if col += ui.Width(raw[:size]); col > s.cols {
+			command := strings.HasPrefix(line, "  next: anivault ") // is not wrapped, so that it can be copied
+			if col += ui.Width(raw[:size]); col > s.cols && !command {
 				s.t.Errorf("wider than %d cells: %q", s.cols, line)
 				col = -1 << 20 // once is enough
 			}

@@ -1,14 +1,13 @@
 // Package decide decides which TMDB entry a series of files is, and which of its episodes each file is.
 //
 // The table deciders below lists what can decide: the user's pins, the imported title index, the titles of entries that
-// this run has seen, TMDB's search, and a person at a terminal. They are tried in turn until one answers. Callers use
-// New, Deciders.Turn and Deciders.Decide.
+// this run has seen, and TMDB's search. They are tried in turn until one answers. What remains, a person at a terminal
+// may be asked about. Callers use New, Deciders.Decide and Deciders.AskAll.
 package decide
 
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
@@ -48,22 +47,18 @@ type Deciders struct {
 	dialog         *dialog // nil if nobody is asked
 }
 
-// deciders are tried in order until one answers. The last one either answers or saves a pin; after a pin, Decide starts
-// again with the files of the series.
+// deciders are tried in order until one answers; the last one always does.
 var deciders = []func(*Deciders, context.Context, *series) (resolution, bool){
 	(*Deciders).byPin,         // the user's own choice
 	(*Deciders).byIndex,       // the imported lists
 	(*Deciders).byKnownTitles, // titles of the entries that this run has fetched or seen in search results
 	(*Deciders).bySearch,      // TMDB's search
-	(*Deciders).byPerson,      // the choice at a terminal
 }
 
 type series struct {
 	match.Series
-	turn         Turn
-	pin          *pins.Pin         // the user's choice for these files; nil if there is none
-	unlock       func()            // unlocks the titles; called after the search
-	searchResult *match.Resolution // the result of an undecided search; then only the person is asked
+	pin    *pins.Pin // the user's choice for these files; nil if there is none
+	unlock func()    // unlocks the titles; called after the search
 }
 
 type resolution struct {
@@ -89,7 +84,7 @@ func New(c Config) (*Deciders, error) {
 		pins: user, index: openIndex(c.IndexDir, c.Warn), known: src.known, source: src,
 	}
 	if c.Asker != nil {
-		d.dialog = &dialog{asker: c.Asker, turns: new(turns)}
+		d.dialog = &dialog{asker: c.Asker, open: map[string][]question{}}
 	}
 	return d, nil
 }
@@ -102,39 +97,39 @@ func (d *Deciders) Entry(ctx context.Context, kind match.Kind, id int) (*match.E
 	return d.resolver.Source.Entry(ctx, kind, id)
 }
 
-// Turn reserves the next place in the order in which a person is asked about series. The caller must call End on it.
-func (d *Deciders) Turn() Turn {
-	if d.dialog == nil {
-		return Turn{}
-	}
-	return d.dialog.turns.next()
-}
-
 // Decide calls decided exactly once for each file of a series, in any order and possibly after a long wait. A series
 // that exceeds the request budget is still decided if the cache has all the answers it needs.
-func (d *Deciders) Decide(ctx context.Context, s match.Series, t Turn, decided func(match.File, match.Decision)) {
+func (d *Deciders) Decide(ctx context.Context, s match.Series, decided func(match.File, match.Decision)) {
 	ctx, release := d.reserve(ctx)
 	defer release()
-	for open := d.pins.splitByPin(series{Series: s, turn: t}); len(open) > 0; {
-		part := open[0]
-		open = open[1:]
-		res, ok := d.decide(ctx, &part)
-		if !ok {
-			open = append(d.pins.splitByPin(part), open...)
-			continue
+	var open []question
+	for _, part := range d.pins.splitByPin(series{Series: s}) {
+		res := d.decide(ctx, &part)
+		all := make([]match.Decision, len(part.Files))
+		d.place(ctx, part.Files, res, func(f match.File, out match.Decision) {
+			all[slices.IndexFunc(part.Files, func(o match.File) bool { return o.Index == f.Index })] = out
+			decided(f, out)
+		})
+		if d.dialog != nil {
+			open = append(open, questionsAbout(part, res.Entry, all, d.resolver.Options.MinConfidence)...)
 		}
-		d.place(ctx, part.Files, res, decided)
+	}
+	if d.dialog != nil {
+		d.dialog.mu.Lock()
+		defer d.dialog.mu.Unlock()
+		d.dialog.open[s.Files[0].Release.Path] = open // replaces those of an earlier attempt
 	}
 }
 
-func (d *Deciders) decide(ctx context.Context, s *series) (res resolution, ok bool) {
+func (d *Deciders) decide(ctx context.Context, s *series) (res resolution) {
 	for _, decide := range deciders {
+		var ok bool
 		if res, ok = decide(d, ctx, s); ok {
 			break
 		}
 	}
 	d.translateTitle(ctx, &res.Resolution)
-	return res, ok
+	return res
 }
 
 func (d *Deciders) place(
@@ -169,57 +164,7 @@ func (d *Deciders) place(
 }
 
 func (d *Deciders) bySearch(ctx context.Context, s *series) (resolution, bool) {
-	if s.searchResult != nil {
-		return resolution{}, false
-	}
 	res := d.resolver.Resolve(ctx, s.Series)
 	s.unlock()
-	if d.dialog != nil && (res.Status == match.Ambiguous || res.Status == match.Unmatched) {
-		s.searchResult = &res
-		return resolution{}, false
-	}
 	return resolution{Resolution: res}, true
-}
-
-type turns struct {
-	mu         sync.Mutex
-	unfinished []chan struct{} // the done channels of turns that have not ended, earliest first
-}
-
-// Turn is the place of one series in the order in which a person is asked about series. The zero Turn waits for
-// nothing.
-type Turn struct {
-	queue   *turns
-	earlier []chan struct{}
-	done    chan struct{}
-}
-
-func (t *turns) next() Turn {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	mine := Turn{t, slices.Clone(t.unfinished), make(chan struct{})}
-	t.unfinished = append(t.unfinished, mine.done)
-	return mine
-}
-
-func (t Turn) wait(ctx context.Context) error {
-	for _, over := range t.earlier {
-		select {
-		case <-over:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
-// End ends the turn. It must be called only once.
-func (t Turn) End() {
-	if t.queue == nil {
-		return
-	}
-	t.queue.mu.Lock()
-	defer t.queue.mu.Unlock()
-	t.queue.unfinished = slices.DeleteFunc(t.queue.unfinished, func(c chan struct{}) bool { return c == t.done })
-	close(t.done)
 }

@@ -32,7 +32,7 @@ func (a *answers) Ask(_ context.Context, q Question) (Answer, error) {
 
 // Confirm keeps a choice, once the first reach that it was told of is the choice's.
 func (a *answers) Confirm(_ context.Context, c Choice) (Verdict, error) {
-	if a.reach.Scope != "" && c.Scope != a.reach.Scope {
+	if a.reach.Scope != "" && (c.Scope != a.reach.Scope || c.Place == nil && a.reach.Place != nil) {
 		return Verdict{Options: a.reach}, nil
 	}
 	var leads []string
@@ -40,7 +40,7 @@ func (a *answers) Confirm(_ context.Context, c Choice) (Verdict, error) {
 		leads = append(leads, fmt.Sprintf("%s %d", l.Decision.Status, l.Decision.Episodes))
 	}
 	a.shown = append(a.shown, fmt.Sprintf("%s %s", c.Scope, leads))
-	return Verdict{Keep: true}, nil
+	return Verdict{Keep: true, Options: c.ChoiceOptions}, nil
 }
 
 func (a *answers) ShowSavedPins(Choice) {}
@@ -116,22 +116,13 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 			[]string{"title [matched [1] matched [2]]"},
 		},
 		{
-			"a person, who knows the first", files("Salt Harbor"), nil, nil,
-			[]Answer{bureauIs, {Action: Skip}},
-			[]string{"tv/2 E1 pin", "unmatched"},
-			[]string{"Salt Harbor (2 files)", "Salt Harbor (1 files)"},
-			true,
-			ChoiceOptions{Scope: ByFirstFile},
-			[]string{"first [matched [1]]"},
-		},
-		{
 			"a person, who knows the offset", files("Salt Harbor"), nil, nil,
 			[]Answer{bureauIs},
 			[]string{"tv/2 E2 pin", "tv/2 E3 pin"},
 			[]string{"Salt Harbor (2 files)"},
 			true,
-			ChoiceOptions{Scope: ByFiles, Season: new(1), Offset: 1},
-			[]string{"files [matched [2] matched [3]]"},
+			ChoiceOptions{Scope: ByFiles, Place: &Place{1, []int{2}}},
+			[]string{"file [matched [2] matched [3]]"},
 		},
 		{
 			"a person, who is wrong", files("Salt Harbor"), nil, nil,
@@ -157,15 +148,10 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 			}
 			who := &answers{list: c.answers, reach: c.reach}
 			if c.answers != nil {
-				d.dialog = &dialog{asker: who, turns: new(turns)}
+				d.dialog = &dialog{asker: who, open: map[string][]question{}}
 			}
 			got := make([]string, len(c.files))
-			turn := d.Turn()
-			defer turn.End()
-			d.Decide(t.Context(), seriesOf(c.files...), turn, func(f match.File, x match.Decision) {
-				if got[f.Index] != "" {
-					t.Errorf("file %d is decided twice", f.Index)
-				}
+			decided := func(f match.File, x match.Decision) {
 				got[f.Index] = string(x.Status)
 				if x.Status == match.Matched {
 					got[f.Index] = fmt.Sprintf("%s/%d E%d", x.Kind, x.ID, slices.Max(append([]int{0}, x.Episodes...)))
@@ -173,7 +159,11 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 				if x.DecidedBy != "" {
 					got[f.Index] += " " + string(x.DecidedBy)
 				}
-			})
+			}
+			d.Decide(t.Context(), seriesOf(c.files...), decided)
+			if d.dialog != nil {
+				d.AskAll(t.Context(), func(string) int { return 0 }, decided)
+			}
 			if diff := cmp.Diff(c.want, got) + cmp.Diff(
 				c.asked, who.asked,
 			) + cmp.Diff(c.shown, who.shown); diff != "" || (lib.searches > 0) != c.search {

@@ -3,12 +3,11 @@ package decide
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
-	"sync/atomic"
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
@@ -18,38 +17,44 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Asker asks a person questions and waits for the answers. Only one goroutine calls it at a time. After an error, no
-// more questions are asked, but the run goes on.
+// Asker asks a person questions and waits for the answers. After an error, no more questions are asked.
 type Asker interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
-	// Confirm shows what a choice leads to and asks whether to keep it.
+	// Confirm shows what a choice leads to and asks whether to keep it, and for what.
 	Confirm(ctx context.Context, c Choice) (Verdict, error)
 	// ShowSavedPins shows the pins that were saved for a choice.
 	ShowSavedPins(c Choice)
 }
 
-// Question asks which TMDB entry a series is. When it is repeated, Note explains why the last answer did not settle it.
+// Question asks which TMDB entry the files of a series are, or, with an Entry, which of its episodes the first file is.
+// When it is repeated, Note explains why the last answer did not settle it.
 type Question struct {
 	Title      string
 	Year       int
 	Files      []string // as the user named them
 	Reason     lang.Text
 	Candidates []match.Candidate
+	Leads      []FilePreview // where each of Candidates would put the first file
+	Entry      *match.Entry
+	Guess      *match.Guess // the likeliest place of the first file; may be nil
 	Note       lang.Text
+	Further    int // how many questions are left
 }
 
 // Action is how a person answers a question.
 type Action uint8
 
 const (
-	// Skip leaves the series as it is.
+	// Skip leaves the files as they are.
 	Skip Action = iota
-	// Quit ends the questions; all further series stay as they are.
+	// Quit ends the questions; all further files stay as they are.
 	Quit
 	// Choose takes the entry Kind and ID.
 	Choose
 	// Search looks for Text and asks again.
 	Search
+	// PutAt says that the first file is at Place in the question's Entry.
+	PutAt
 )
 
 // Answer is a person's answer.
@@ -58,6 +63,13 @@ type Answer struct {
 	Kind   match.Kind
 	ID     int
 	Text   string
+	Place  Place
+}
+
+// Place is the season and episodes of one file.
+type Place struct {
+	Season   int
+	Episodes []int
 }
 
 // Scope is the set of files that a choice applies to.
@@ -65,10 +77,9 @@ type Scope string
 
 // The scopes, widest first.
 const (
-	ByTitle     Scope = "title"  // every file whose name has the title, wherever it is
-	ByFolder    Scope = "folder" // every file in the folder
-	ByFiles     Scope = "files"  // the files of the series, each by its path
-	ByFirstFile Scope = "first"  // only the first file of the series
+	ByTitle  Scope = "title"  // every file whose name has the title, wherever it is
+	ByFolder Scope = "folder" // every file in the folder
+	ByFiles  Scope = "file"   // the files of the question, each by its path
 )
 
 // Choice is an answer that is about to be saved as pins. The person may still change its ChoiceOptions.
@@ -77,15 +88,15 @@ type Choice struct {
 	Scopes  []Scope      // the scopes that suit these files
 	Pins    []pins.Pin
 	Preview []FilePreview
+	Note    lang.Text
 	ChoiceOptions
 }
 
-// ChoiceOptions is the part of a choice that the person may change. If Season is nil, the file names give the season.
-// Offset is added to episode numbers.
+// ChoiceOptions is the part of a choice that the person may change. Place is where the first file goes, and the others
+// with it, as far from it as their numbers; nil leaves that to their names.
 type ChoiceOptions struct {
-	Season *int
-	Offset int
-	Scope  Scope
+	Place *Place
+	Scope Scope
 }
 
 // FilePreview is the decision that one file would get if a choice were saved.
@@ -94,154 +105,264 @@ type FilePreview struct {
 	Decision match.Decision
 }
 
-// Verdict is a person's reply to a choice: save it (Keep), ask the question again (Back) or stop asking (Quit). If all
-// three are false, the choice is shown again with the new Options.
+// Verdict is a person's reply to a choice: save it with Options (Keep), ask the question again (Back) or stop asking
+// (Quit). If all three are false, the choice is shown again with the new Options.
 type Verdict struct {
 	Keep, Back, Quit bool
 	Options          ChoiceOptions
 }
 
-// dialog is the conversation with the person at the terminal.
+// dialog collects what Decide could not settle, until a person is asked about it.
 type dialog struct {
-	asker    Asker
-	turns    *turns
-	terminal sync.Mutex // held while a question is shown
-	quit     atomic.Bool
+	asker Asker
+
+	mu   sync.Mutex
+	open map[string][]question // by the path of the first file of the decided series
 }
 
-// Terminal returns the lock that is held while a question is on the terminal; nil if nobody is asked.
-func (d *Deciders) Terminal() sync.Locker {
-	if d.dialog == nil {
-		return nil
-	}
-	return &d.dialog.terminal
+// question is what a person can say more about than was decided: the entry of the files, or their episodes.
+type question struct {
+	Question
+	series match.Series // with only the files of the question
+	pin    *pins.Pin    // the pin by which they were decided; nil for none
 }
 
-func (d *Deciders) byPerson(ctx context.Context, s *series) (out resolution, ok bool) {
-	res := *s.searchResult
-	given := resolution{Resolution: res}
-	hopeless := func(c match.Candidate) bool { return c.Confidence < 0.01 }
-	res.Candidates = slices.DeleteFunc(slices.Clone(res.Candidates), hopeless)
-	if s.turn.wait(ctx) != nil {
-		return given, true
+// questionsAbout returns the questions that remain after files of one series were decided. least is the confidence that
+// an entry needs.
+func questionsAbout(s series, entry *match.Entry, decided []match.Decision, least float64) (list []question) {
+	type groupKey struct {
+		episode, guessed bool
+		season, offset   int
+		only             string // the path of a file that has nothing in common with others
 	}
-	if parts := d.pins.splitByPin(*s); len(parts) != 1 || parts[0].pin != nil {
-		return out, false
-	}
-	var note lang.Text
-	for !d.dialog.quit.Load() && ctx.Err() == nil {
-		answer, err := d.askQuestion(ctx, s.Series, res, note)
-		if err != nil {
-			d.dialog.quit.Store(true)
-			break
-		}
-		switch answer.Action {
-		case Skip:
-			return given, true
-		case Quit:
-			d.dialog.quit.Store(true)
-		case Search:
-			res, note = d.searchText(ctx, s.Series, res, answer.Text)
-		case Choose:
-			kept := false
-			if note, kept, err = d.choose(ctx, s.Series, answer); kept {
-				return out, false
+	index := map[groupKey]int{}
+	for i, f := range s.Files {
+		d := decided[i]
+		var k groupKey
+		switch {
+		case d.Status == match.Ambiguous, d.Status == match.Unmatched, d.Status == match.Matched && d.Season != nil &&
+			d.Confidence < least:
+			if s.Title() == "" {
+				k.only = f.Release.Path
 			}
-			if err != nil {
-				d.dialog.quit.Store(true)
+		case d.Status == match.Matched && d.Kind == match.TV && d.Season == nil && entry != nil && s.Want != match.WantWork:
+			k.episode = true
+			number, ok := firstNumber(f.Release)
+			if !ok {
+				k.only = f.Release.Path
+			} else if k.season, _ = f.Release.Season(); d.Guess != nil {
+				k.guessed, k.season, k.offset = true, d.Guess.Season, d.Guess.Episodes[0].Number-number
+			}
+		default:
+			continue
+		}
+		at, known := index[k]
+		if !known {
+			at, index[k] = len(list), len(list)
+			q := question{Question{Title: s.Title(), Year: s.Year, Reason: d.Reason}, s.Series, s.pin}
+			q.series.Files = nil
+			switch hopeless := func(c match.Candidate) bool { return c.Confidence < 0.01 }; {
+			case k.episode:
+				q.Entry, q.Guess = entry, d.Guess
+			case d.Status == match.Matched:
+				q.Reason = "not sure enough"
+				fallthrough
+			default:
+				q.Candidates = slices.DeleteFunc(slices.Clone(d.Candidates), hopeless)
+			}
+			list = append(list, q)
+		}
+		list[at].Files = append(list[at].Files, f.Release.Path)
+		list[at].series.Files = append(list[at].series.Files, f)
+	}
+	return list
+}
+
+// firstNumber returns the first episode number of a name, if all of them are whole numbers.
+func firstNumber(r release.Release) (n int, ok bool) {
+	fraction := func(e float64) bool { return e != math.Trunc(e) || e < 0 }
+	if len(r.Episodes) == 0 || slices.ContainsFunc(r.Episodes, fraction) {
+		return 0, false
+	}
+	return int(r.Episodes[0]), true
+}
+
+// take returns the collected questions in the order of their first files. Those without a candidate come last.
+func (g *dialog) take(position func(path string) int) (list []question) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, of := range g.open {
+		list = append(list, of...)
+	}
+	clear(g.open)
+	rank := func(q question) int {
+		at := position(q.Files[0])
+		if q.Entry == nil && len(q.Candidates) == 0 {
+			at += math.MaxInt32
+		}
+		return at
+	}
+	slices.SortFunc(list, func(a, b question) int { return rank(a) - rank(b) })
+	return list
+}
+
+// AskAll asks the person about all files that could not be decided. It calls decided for each file that an answer
+// decides. position returns the place of a path in the order of the questions.
+func (d *Deciders) AskAll(
+	ctx context.Context, position func(path string) int, decided func(match.File, match.Decision),
+) {
+	for open := d.dialog.take(position); len(open) > 0 && ctx.Err() == nil; {
+		q := open[0]
+		open = open[1:]
+		if !d.pins.changed(q) {
+			kept, quit := d.ask(ctx, q, len(open))
+			if quit {
+				return
+			}
+			if !kept {
+				continue
 			}
 		}
+		d.Decide(ctx, q.series, decided)
+		open = append(d.dialog.take(position), open...)
 	}
-	return given, true
 }
 
-func (d *Deciders) askQuestion(
-	ctx context.Context,
-	s match.Series,
-	res match.Resolution,
-	note lang.Text,
-) (Answer, error) {
-	q := Question{Title: s.Title(), Year: s.Year, Reason: res.Reason, Candidates: res.Candidates, Note: note}
-	for _, f := range s.Files {
-		q.Files = append(q.Files, f.Release.Path)
-	}
-	d.dialog.terminal.Lock()
-	defer d.dialog.terminal.Unlock()
-	return d.dialog.asker.Ask(ctx, q)
+// changed reports whether other pins are now valid for the files of a question, because of an earlier answer.
+func (c *runPins) changed(q question) bool {
+	parts := c.splitByPin(series{Series: q.series})
+	was, is := q.pin, parts[0].pin
+	return len(parts) != 1 || (was == nil) != (is == nil) || was != nil && was.String() != is.String()
 }
 
-func (d *Deciders) searchText(
-	ctx context.Context, s match.Series, before match.Resolution, text string,
-) (match.Resolution, lang.Text) {
+func (d *Deciders) ask(ctx context.Context, q question, further int) (kept, quit bool) {
+	out := q.Question
+	out.Further = further
+	for ctx.Err() == nil {
+		out.Candidates = out.Candidates[:min(len(out.Candidates), maxShownCandidates)]
+		out.Leads = d.leadsOf(ctx, q.series, out.Candidates)
+		answer, err := d.dialog.asker.Ask(ctx, out)
+		out.Note = ""
+		switch {
+		case err != nil || answer.Action == Quit:
+			return false, true
+		case answer.Action == Skip:
+			return false, false
+		case answer.Action == Search:
+			d.searchText(ctx, q.series, &out, answer.Text)
+			continue
+		case answer.Action == PutAt:
+			answer.Kind, answer.ID = q.Entry.Kind, q.Entry.ID
+			if out.Note = missingEpisode(q.Entry, answer.Place); out.Note != "" {
+				continue
+			}
+		}
+		if out.Note, kept, quit = d.choose(ctx, q.series, answer); kept || quit {
+			return kept, quit
+		}
+	}
+	return false, true
+}
+
+// maxShownCandidates leaves room on a screen of 24 lines.
+const maxShownCandidates = 5
+
+// leadsOf returns where each candidate would put the first file.
+func (d *Deciders) leadsOf(ctx context.Context, s match.Series, list []match.Candidate) []FilePreview {
+	leads := make([]FilePreview, len(list))
+	s.Files = s.Files[:1]
+	var all sync.WaitGroup
+	for i, c := range list {
+		all.Go(func() {
+			leads[i] = d.previewDecisions(ctx, s, []pins.Pin{{Kind: c.Kind, ID: c.ID, Title: s.Title()}})[0]
+		})
+	}
+	all.Wait()
+	return leads
+}
+
+// missingEpisode says that an entry lacks a place; "" if it does not.
+func missingEpisode(e *match.Entry, at Place) lang.Text {
+	switch {
+	case !e.HasSeason(at.Season):
+		return lang.Textf("TMDB has no season %d", at.Season)
+	case len(e.FindEpisodes(at.Season, at.Episodes)) < len(at.Episodes):
+		return lang.Textf("season %d has no episode %s", at.Season, pins.FormatEpisodes(at.Episodes))
+	}
+	return ""
+}
+
+func (d *Deciders) searchText(ctx context.Context, s match.Series, q *Question, text string) {
 	s.Titles = []release.Title{{Text: text}}
 	s.IDs, s.Year = nil, 0
 	res := d.resolver.Resolve(ctx, s)
 	switch {
 	case res.Err != nil:
 		why, _ := d.explainError(res.Err)
-		return res, lang.Textf("TMDB could not be asked: %s", why)
+		q.Note = lang.Textf("TMDB could not be asked: %s", why)
+		return
 	case len(res.Candidates) == 0:
-		return before, lang.Textf("nothing found for %q", text)
+		q.Note = lang.Textf("nothing found for %q", text)
+		return
 	case res.Status == match.Matched:
 		res.Reason = ""
 	}
-	return res, ""
+	q.Candidates, q.Reason, q.Entry = res.Candidates, res.Reason, nil
 }
 
-func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note lang.Text, kept bool, err error) {
+func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note lang.Text, kept, quit bool) {
 	res := d.resolver.ResolveID(ctx, s, a.Kind, a.ID)
 	if errors.Is(res.Err, match.ErrNoEntry) {
-		return lang.Textf("TMDB has no %s/%d", a.Kind, a.ID), false, nil
+		return lang.Textf("TMDB has no %s/%d", a.Kind, a.ID), false, false
 	}
 	name := ""
 	if res.Entry != nil {
 		name = title.WithYear(res.Entry.Title, res.Entry.Year)
 	}
-	c := Choice{Entry: res.Entry, Scopes: availableScopes(s), ChoiceOptions: ChoiceOptions{Scope: defaultScope(s, a.Kind)}}
+	c := Choice{Entry: res.Entry, ChoiceOptions: ChoiceOptions{Scope: defaultScope(s, a.Kind)}}
+	if a.Action == PutAt {
+		c.Place, c.Scope = &a.Place, ByFiles
+	}
 	for {
+		c.Scopes = availableScopes(s, c.Place)
 		c.Pins = pinsFor(s, a, c.ChoiceOptions, name)
 		c.Preview = d.previewDecisions(ctx, s, c.Pins)
-		v, err := d.confirm(ctx, c)
+		v := Verdict{Keep: true, Options: c.ChoiceOptions}
+		if a.Action != PutAt || len(c.Scopes) > 1 {
+			var err error
+			if v, err = d.dialog.asker.Confirm(ctx, c); err != nil {
+				return "", false, true
+			}
+		}
 		switch {
-		case err != nil:
-			return "", false, err
-		case v.Quit:
-			d.dialog.quit.Store(true)
-			return "", false, nil
-		case v.Back:
-			return "", false, nil
+		case v.Quit, v.Back:
+			return "", false, v.Quit
 		case v.Keep:
-			return d.savePins(ctx, c)
+			c.ChoiceOptions = v.Options
+			c.Pins = pinsFor(s, a, c.ChoiceOptions, name)
+			for _, p := range c.Pins {
+				if err := d.pins.add(ctx, p); err != nil {
+					return lang.Textf("the choice could not be kept: %s", err), false, false
+				}
+			}
+			d.dialog.asker.ShowSavedPins(c)
+			return "", true, false
 		}
-		c.ChoiceOptions = v.Options
-	}
-}
-
-func (d *Deciders) confirm(ctx context.Context, c Choice) (Verdict, error) {
-	d.dialog.terminal.Lock()
-	defer d.dialog.terminal.Unlock()
-	return d.dialog.asker.Confirm(ctx, c)
-}
-
-func (d *Deciders) savePins(ctx context.Context, c Choice) (note lang.Text, kept bool, err error) {
-	for _, p := range c.Pins {
-		if err := d.pins.add(ctx, p); err != nil {
-			return lang.Textf("the choice could not be kept: %s", err), false, nil
+		c.Note = ""
+		if v.Options.Place != nil && res.Entry != nil {
+			c.Note = missingEpisode(res.Entry, *v.Options.Place)
+		}
+		if c.Note == "" {
+			c.ChoiceOptions = v.Options
 		}
 	}
-	d.dialog.terminal.Lock()
-	defer d.dialog.terminal.Unlock()
-	d.dialog.asker.ShowSavedPins(c)
-	return "", true, nil
 }
 
 func (d *Deciders) previewDecisions(ctx context.Context, s match.Series, list []pins.Pin) (leads []FilePreview) {
 	for i, p := range list {
 		part := series{Series: s, pin: &p}
-		if p.Path != "" && len(list) > 1 {
+		if p.Path != "" && p.Path == absolutePath(s.Files[min(i, len(s.Files)-1)].Release.Path) {
 			part.Files = s.Files[i : i+1]
-		} else if slices.ContainsFunc(s.Files, func(f match.File) bool { return p.Path == absolutePath(f.Release.Path) }) {
-			part.Files = s.Files[:1]
 		}
 		res, _ := d.byPin(ctx, &part)
 		at := len(leads)
@@ -256,58 +377,73 @@ func (d *Deciders) previewDecisions(ctx context.Context, s match.Series, list []
 	return leads
 }
 
-func availableScopes(s match.Series) (list []Scope) {
+// availableScopes returns the scopes that suit the files. A place of a file without a number holds for it alone.
+func availableScopes(s match.Series, at *Place) (list []Scope) {
+	if at != nil && pinOffset(s, *at) == nil {
+		return []Scope{ByFiles}
+	}
 	if title.Normalize(s.Title()) != "" {
 		list = append(list, ByTitle)
 	}
 	if _, ok := commonFolder(s.Files); ok {
 		list = append(list, ByFolder)
 	}
-	if len(s.Files) > 1 {
-		list = append(list, ByFiles)
+	return append(list, ByFiles)
+}
+
+// pinOffset returns what a place of the first file adds to the numbers in the names; nil if that says nothing about
+// other files.
+func pinOffset(s match.Series, at Place) *int {
+	number, ok := firstNumber(s.Files[0].Release)
+	if !ok || len(at.Episodes) != len(s.Files[0].Release.Episodes) || len(s.Files) < 2 {
+		return nil
 	}
-	return append(list, ByFirstFile)
+	return new(at.Episodes[0] - number)
 }
 
 // defaultScope returns the scope that is suggested first. It is not ByTitle if only a folder's name has the title,
 // which may mean another work elsewhere.
 func defaultScope(s match.Series, kind match.Kind) Scope {
-	if title.Normalize(s.Title()) != "" && s.Titles[0].From == release.FromName {
-		return ByTitle
-	}
 	switch {
+	case title.Normalize(s.Title()) != "" && s.Titles[0].From == release.FromName:
+		return ByTitle
 	case kind == match.TV && hasOwnFolder(s.Files):
 		return ByFolder
-	case len(s.Files) > 1:
-		return ByFiles
 	}
-	return ByFirstFile
+	return ByFiles
 }
 
-func pinsFor(s match.Series, a Answer, r ChoiceOptions, name string) []pins.Pin {
-	p := pins.Pin{Kind: a.Kind, ID: a.ID, Season: r.Season, Offset: r.Offset, Name: name}
-	files := s.Files
-	switch r.Scope {
-	case ByTitle:
-		p.Title = s.Title()
-		if s.Year != 0 {
-			p.Title += " (" + strconv.Itoa(s.Year) + ")"
+func pinsFor(s match.Series, a Answer, o ChoiceOptions, name string) (out []pins.Pin) {
+	p := pins.Pin{Kind: a.Kind, ID: a.ID, Name: name}
+	var offset *int
+	if o.Place != nil {
+		offset = pinOffset(s, *o.Place)
+	}
+	if o.Scope != ByFiles {
+		if offset != nil {
+			p.Season, p.Offset = &o.Place.Season, *offset
+		}
+		if o.Scope == ByFolder {
+			p.Path, _ = commonFolder(s.Files)
+		} else {
+			p.Title = title.WithYear(s.Title(), s.Year)
 		}
 		return []pins.Pin{p}
-	case ByFolder:
-		p.Path, _ = commonFolder(files)
-		return []pins.Pin{p}
-	case ByFirstFile:
-		files = files[:1]
-	case ByFiles:
 	}
-	var out []pins.Pin
-	for _, f := range files {
+	for i, f := range s.Files {
 		one := p
 		one.Path = absolutePath(f.Release.Path)
+		if _, whole := firstNumber(f.Release); o.Place != nil && i == 0 {
+			one.Season, one.Episodes = &o.Place.Season, o.Place.Episodes
+		} else if offset != nil && whole {
+			one.Season = &o.Place.Season
+			for _, n := range f.Release.Episodes {
+				one.Episodes = append(one.Episodes, int(n)+*offset)
+			}
+		}
 		out = append(out, one)
 	}
-	return slices.Clip(out)
+	return out
 }
 
 func commonFolder(files []match.File) (dir string, ok bool) {

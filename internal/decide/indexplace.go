@@ -15,7 +15,7 @@ import (
 )
 
 func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
-	if d.index == nil || len(s.IDs) > 0 || s.searchResult != nil {
+	if d.index == nil || len(s.IDs) > 0 {
 		return resolution{}, false
 	}
 	said := d.index.find(s.Series)

@@ -225,9 +225,6 @@ func (k *knownTitles) lockTitles(ctx context.Context, s match.Series) (unlock fu
 // byKnownTitles chooses the only fetched entry with the title. It does not see rivals, so it leaves a series to the
 // search if anything speaks against the entry, or if the user wants more confidence than a search needs to stop.
 func (d *Deciders) byKnownTitles(ctx context.Context, s *series) (out resolution, ok bool) {
-	if s.searchResult != nil {
-		return out, false
-	}
 	s.unlock = d.known.lockTitles(ctx, s.Series)
 	if len(s.IDs) > 0 || d.resolver.Options.MinConfidence > match.ConvincingConfidence {
 		return out, false

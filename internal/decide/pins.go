@@ -112,10 +112,8 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 		out.adjust = func(d match.Decision, r release.Release) match.Decision {
 			return decideByPinOffline(d, r, pin, res.Err)
 		}
-	case len(pin.Episodes) > 0:
-		out.adjust = func(d match.Decision, _ release.Release) match.Decision { return placeByPin(d, pin, res.Entry) }
 	case pin.Season != nil:
-		out.adjust = func(d match.Decision, _ release.Release) match.Decision { return limitToSeason(d, pin, res.Entry) }
+		out.adjust = func(d match.Decision, r release.Release) match.Decision { return placeByPin(d, r, pin, res.Entry) }
 	}
 	if pin.Season != nil || pin.Offset != 0 {
 		res.Hint = match.Hint{} // the pin overrides the season in the titles
@@ -124,42 +122,36 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 	return out, true
 }
 
-// placeByPin places a file at the episodes of its pin, if the entry has them.
-func placeByPin(d match.Decision, pin pins.Pin, e *match.Entry) match.Decision {
+// placeByPin places a file in the season of its pin, by the pinned episodes or the numbers of its name. Of other places
+// it keeps only those in that season, and specials.
+func placeByPin(d match.Decision, r release.Release, pin pins.Pin, e *match.Entry) match.Decision {
 	if d.Status != match.Matched {
 		return d
 	}
-	found := e.FindEpisodes(*pin.Season, pin.Episodes)
-	d.Season, d.Episodes, d.EpisodeTitles, d.AirDate, d.EpisodeConfidence, d.Guess = nil, nil, nil, "", new(0.0), nil
-	if len(found) < len(pin.Episodes) {
+	numbers, whole := wholeEpisodes(r)
+	found := e.FindEpisodes(*pin.Season, numbers)
+	placed := d.Season
+	switch {
+	case whole && len(found) == len(numbers):
+		d.Season, d.Episodes, d.EpisodeTitles, d.EpisodeConfidence, d.Guess = pin.Season, numbers, nil, new(1.0), nil
+		d.Reason, d.AirDate = "the user's choice", found[0].AirDate
+		for _, episode := range found {
+			d.EpisodeTitles = append(d.EpisodeTitles, episode.Name)
+		}
+		return d
+	case len(pin.Episodes) > 0:
 		d.Reason = lang.Textf("pinned to season %d episode %s, which %s does not have", *pin.Season,
 			pins.FormatEpisodes(pin.Episodes), pin.Entry())
+	case placed != nil && (*placed == *pin.Season || *placed == 0):
 		return d
-	}
-	d.Season, d.Episodes, d.EpisodeConfidence, d.Reason = pin.Season, pin.Episodes, new(1.0), "the user's choice"
-	for _, episode := range found {
-		d.EpisodeTitles = append(d.EpisodeTitles, episode.Name)
-	}
-	d.AirDate = found[0].AirDate
-	return d
-}
-
-// limitToSeason clears a season and episode outside the pinned season, except those of specials.
-func limitToSeason(d match.Decision, pin pins.Pin, e *match.Entry) match.Decision {
-	season := *pin.Season
-	if d.Season != nil && (*d.Season == season || *d.Season == 0) {
-		return d
-	}
-	none := 0.0
-	switch {
-	case d.Status == match.Matched && !e.HasSeason(season):
-		d.Reason = lang.Textf("pinned to season %d, which %s does not have", season, pin.Entry())
-	case d.Season != nil:
-		d.Reason = lang.Textf("it is pinned to season %d, which has no such number", season)
+	case !e.HasSeason(*pin.Season):
+		d.Reason = lang.Textf("pinned to season %d, which %s does not have", *pin.Season, pin.Entry())
+	case placed != nil:
+		d.Reason = lang.Textf("it is pinned to season %d, which has no such number", *pin.Season)
 	default:
 		return d
 	}
-	d.Season, d.Episodes, d.EpisodeTitles, d.AirDate, d.EpisodeConfidence = nil, nil, nil, "", &none
+	d.Season, d.Episodes, d.EpisodeTitles, d.AirDate, d.EpisodeConfidence, d.Guess = nil, nil, nil, "", new(0.0), nil
 	return d
 }
 

@@ -92,7 +92,7 @@ type Decision struct {
 	IDs               IDs    // set only for a matched file
 }
 
-// Guess is a place that is not certain enough.
+// Guess is a place that is not certain enough. It has at least one episode.
 type Guess struct {
 	Season   int
 	Episodes []Episode

@@ -114,7 +114,9 @@ func (at placement) applyTo(d *Decision, least float64) {
 		return
 	case at.trust < least:
 		d.Reason = lang.Textf("%s; perhaps %s, %d %%", at.reason, at.label(), int(100*at.trust))
-		d.Guess = &Guess{Season: at.season}
+		if len(at.slots) > 0 {
+			d.Guess = &Guess{Season: at.season}
+		}
 		for _, s := range at.slots {
 			d.Guess.Episodes = append(d.Guess.Episodes, s.episode)
 		}

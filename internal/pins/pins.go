@@ -106,12 +106,12 @@ func pathKey(path string) string {
 func ParseEpisodes(s string) (list []int, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		from, to, isRange := strings.Cut(part, "-")
-		first, err := strconv.ParseUint(strings.TrimSpace(from), 10, 16)
-		last := first
-		if err == nil && isRange {
-			last, err = strconv.ParseUint(strings.TrimSpace(to), 10, 16)
+		if !isRange {
+			to = from
 		}
-		if err != nil || last < first || last-first >= maxEpisodes {
+		first, err := strconv.ParseUint(strings.TrimSpace(from), 10, 16)
+		last, err2 := strconv.ParseUint(strings.TrimSpace(to), 10, 16)
+		if err != nil || err2 != nil || last < first || last-first >= maxEpisodes {
 			return nil, lang.Error("%q is not an episode: write 5, 5-6 or 5,7", s)
 		}
 		for ; first <= last; first++ {
@@ -124,21 +124,7 @@ func ParseEpisodes(s string) (list []int, err error) {
 
 // FormatEpisodes writes episodes as ParseEpisodes reads them.
 func FormatEpisodes(list []int) string {
-	var b strings.Builder
-	for i := 0; i < len(list); i++ {
-		first := list[i]
-		for i+1 < len(list) && list[i+1] == list[i]+1 {
-			i++
-		}
-		if b.Len() > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.Itoa(first))
-		if list[i] > first {
-			b.WriteString("-" + strconv.Itoa(list[i]))
-		}
-	}
-	return b.String()
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ",")
 }
 
 const maxID = 1 << 31

@@ -30,8 +30,8 @@ var statuses = []StatusInfo{
 }
 
 var matchedWithoutEpisode = StatusInfo{
-	Matched, "the entry is known, but not the episode",
-	"`anivault match --explain PATH` shows why; `anivault pin` sets an entry, season or offset right",
+	Matched, "the entry is known, but not the episode; --interactive asks which it is",
+	"`anivault match --explain PATH` shows why",
 }
 
 const nextAfterPrompt = "`anivault pin` says which entry a file, a folder or a title is; " +

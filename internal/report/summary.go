@@ -151,6 +151,10 @@ func (p printer) writeProblem(x *problem, offline bool) {
 	if x.moreFolders > 0 {
 		p.writeLine(2, lang.Sprintf("and in %s", lang.Count(x.moreFolders, "more folder")))
 	}
+	if x.pin != "" && !p.opts.Ending.NamesOnly {
+		p.writeLine(2, lang.Sprintf("next: %s", x.pin)) // not wrapped, so that it can be copied
+		return
+	}
 	p.writeParagraph(2, lang.Sprintf("next: %s", x.nextStep(p.opts, offline)))
 }
 
@@ -230,6 +234,7 @@ type problem struct {
 	folders     []problemFolder
 	moreFolders int    // folders beyond maxShownFolders
 	lastDir     string // the folder of the last record; records come folder by folder
+	pin         string // the command that gives the first file its episode, if that is what it lacks
 }
 
 type problemFolder struct {
@@ -261,7 +266,23 @@ func (t *Tally) Add(r Record) {
 	case Failed:
 		t.sum.Errors++
 	}
-	t.problemOf(r).add(r)
+	x := t.problemOf(r)
+	if x.add(r); x.files == 1 && r.Status == Matched {
+		x.pin = pinCommand(&r)
+	}
+}
+
+// pinCommand returns a command that says which episode a file is, by the numbers in its name where it has any.
+func pinCommand(r *Record) string {
+	season, episode := 1, 1.0
+	if p := r.Parsed; p != nil && p.Season != nil {
+		season = *p.Season
+	}
+	if p := r.Parsed; p != nil && len(p.Episodes) > 0 {
+		episode = p.Episodes[0]
+	}
+	return fmt.Sprintf("anivault pin %s %s/%d --season %d --episode %d", ui.ShellWord(r.Path), r.Kind, r.TMDBID, season,
+		int(episode))
 }
 
 // Counts returns the numbers of files so far. The other fields of the summary are zero.

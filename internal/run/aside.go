@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/match"
 )
 
@@ -125,8 +124,7 @@ func (p *pipeline) runDeferred(ctx context.Context, slots chan struct{}) {
 		if q != nil {
 			select {
 			case slots <- struct{}{}:
-				t := p.decider.Turn()
-				resolving.Go(func() { p.decideSeries(ctx, q, t, slots) })
+				resolving.Go(func() { p.decideSeries(ctx, q, slots) })
 			case <-ctx.Done():
 				p.finishGroup(ctx, q.recorder, q.batch, q.group)
 			}
@@ -149,14 +147,13 @@ func (p *pipeline) runDeferred(ctx context.Context, slots chan struct{}) {
 	}
 }
 
-func (p *pipeline) decideSeries(ctx context.Context, q *seriesTask, t decide.Turn, slots <-chan struct{}) {
+func (p *pipeline) decideSeries(ctx context.Context, q *seriesTask, slots <-chan struct{}) {
 	asked := ctx
 	if q.attempts != nil {
 		asked = q.attempts.With(ctx)
 	}
 	keep := func(f match.File, d match.Decision) { q.batch.lines[f.Index].Decision = d }
-	p.decider.Decide(asked, *q.group.series, t, keep)
-	t.End()
+	p.decider.Decide(asked, *q.group.series, keep)
 	<-slots
 	if !p.deferred.putBack(q, p.retry.MaxRetries) {
 		p.finishGroup(ctx, q.recorder, q.batch, q.group)

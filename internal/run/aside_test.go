@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/match"
 )
 
@@ -43,9 +42,7 @@ func (o *oneTry) Failed() (int, time.Time) {
 
 func (o *oneTry) Restart() { o.count = 0 }
 
-func (d *flaky) Turn() decide.Turn { return decide.Turn{} }
-
-func (d *flaky) Decide(ctx context.Context, s match.Series, _ decide.Turn, decided func(match.File, match.Decision)) {
+func (d *flaky) Decide(ctx context.Context, s match.Series, decided func(match.File, match.Decision)) {
 	time.Sleep(100 * time.Millisecond) // in virtual time
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/release"
@@ -54,10 +53,9 @@ func (l *Line) record(explain report.ErrorFunc) report.Record {
 	return r
 }
 
-// Decider decides the files of one series. It asks the user only in its Turn; turns follow the order of the files.
+// Decider decides the files of one series.
 type Decider interface {
-	Turn() decide.Turn
-	Decide(ctx context.Context, s match.Series, t decide.Turn, decided func(match.File, match.Decision))
+	Decide(ctx context.Context, s match.Series, decided func(match.File, match.Decision))
 }
 
 // Config configures a run.
@@ -255,8 +253,7 @@ func (p *pipeline) startBatch(ctx context.Context, b *batchState, out chan<- out
 			q.attempts = p.retry.NewCounter()
 		}
 		p.deferred.update(func() { p.deferred.inFlight, p.deferred.untried = p.deferred.inFlight+1, p.deferred.untried+1 })
-		t := p.decider.Turn()
-		resolving.Go(func() { p.decideSeries(ctx, q, t, slots) })
+		resolving.Go(func() { p.decideSeries(ctx, q, slots) })
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
 )
@@ -46,9 +45,7 @@ type decider struct {
 	most     atomic.Int32
 }
 
-func (d *decider) Turn() decide.Turn { return decide.Turn{} }
-
-func (d *decider) Decide(ctx context.Context, s match.Series, _ decide.Turn, decided func(match.File, match.Decision)) {
+func (d *decider) Decide(ctx context.Context, s match.Series, decided func(match.File, match.Decision)) {
 	n := d.underway.Add(1)
 	defer d.underway.Add(-1)
 	for m := d.most.Load(); n > m && !d.most.CompareAndSwap(m, n); m = d.most.Load() {

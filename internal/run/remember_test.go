@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anivault/anivault/cache"
-	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/report"
@@ -30,9 +29,7 @@ type counter struct {
 	id      int    // of the entry that all series are; 0: their number of files
 }
 
-func (c *counter) Turn() decide.Turn { return decide.Turn{} }
-
-func (c *counter) Decide(_ context.Context, s match.Series, _ decide.Turn, decided func(match.File, match.Decision)) {
+func (c *counter) Decide(_ context.Context, s match.Series, decided func(match.File, match.Decision)) {
 	c.mu.Lock()
 	c.asked = append(c.asked, fmt.Sprintf("%s (%d)", s.Title(), len(s.Files)))
 	c.mu.Unlock()
