@@ -23,7 +23,6 @@ type Hint struct {
 	Arcs      []ArcTitle
 
 	matched      entryTitle // the entry's title that matched
-	twoScripts   bool       // titles in two scripts matched
 	matchedPiece bool       // the matched title is only the beginning of a longer title of the name
 	saysFinal    bool       // the name says "final", and no title of the entry does
 	lacksSeason  bool       // the title ends in a season that the entry does not have
@@ -44,7 +43,7 @@ func (h *Hint) fillMissing(q Sequel) {
 
 // newHint collects season, part, year and arc from all titles of the name, the matched title first.
 func newHint(s preparedSeries, c scoredContender) Hint {
-	h := Hint{matched: c.match.title, twoScripts: c.match.scripts > 1, saysFinal: c.match.fileSequel.Final}
+	h := Hint{matched: c.match.title, saysFinal: c.match.fileSequel.Final}
 	file := c.match.fileSequel
 	file.Final = false
 	h.fillMissing(file)
@@ -185,7 +184,8 @@ func isTranslation(base, rest string) bool {
 // hasWordPrefix reports whether norm is longer than text and begins with it at a word boundary.
 func hasWordPrefix(norm, text string) bool {
 	return text != "" && len(norm) > len(text) && strings.HasPrefix(norm, text) &&
-		(norm[len(text)] == ' ' || norm[len(text)] >= utf8.RuneSelf) // in scripts without spaces, a word may begin anywhere
+		(norm[len(text)] == ' ' || norm[len(text)] >= utf8.RuneSelf || // in scripts without spaces, a word may begin anywhere
+			text[len(text)-1] >= utf8.RuneSelf && !isDigit(norm[len(text)]))
 }
 
 // longestTitlePrefix returns the longest title that the text begins with, "" for none.
@@ -351,3 +351,5 @@ func nameEvidence(by *method) lang.Text {
 	}
 	return "the name in the title"
 }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -195,17 +196,66 @@ func mayBeOtherSeason(p *placer, at placement) bool {
 	}
 	plain := longestTitlePrefix(t.norm, p.titles)
 	switch {
-	case p.isShowTitle(t.norm, nil), p.hint.twoScripts && plain == "", strings.HasSuffix(t.norm, " tv"):
+	case p.isShowTitle(t.norm, nil), p.anotherTitleNamesShow():
 		return false
 	case title.Script(t.norm) != "ja" && p.isShowTitle(t.norm, title.MayBeReading) &&
 		(plain == "" || !p.isShowTitle(plain, title.MayBeReading)):
-		return false
+		return p.hasBetterReading(t)
 	case plain == "" && len(p.specials) < p.highestNumber() && longerTitlesExist(p, t.norm):
 		return false
 	}
-	return !slices.ContainsFunc(p.titles, func(o entryTitle) bool {
-		return !o.sequel.IsZero() && o.base == t.norm && o.sequel.Year == 0
+	last := 0 // the last season that has this title and a number; an arc has numbers of its own, which are lower
+	for _, o := range p.titles {
+		if o.base == t.norm {
+			last = max(last, o.sequel.Season)
+		}
+	}
+	return last < p.episodes[len(p.episodes)-1].season
+}
+
+// anotherTitleNamesShow reports whether the name also has an official title of the show, not just as a piece of a
+// longer title.
+func (p *placer) anotherTitleNamesShow() bool {
+	return slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool {
+		own := title.Compact(t.Text)
+		longer := func(o release.Title) bool {
+			other := title.Compact(o.Text)
+			return other != own && strings.Contains(other, own)
+		}
+		return t.From == release.FromName && p.isShowTitle(title.Normalize(t.Text), nil) &&
+			!slices.ContainsFunc(p.rel.Titles, longer)
 	})
+}
+
+// hasBetterReading reports whether t, which may be the reading of the show's Japanese title, says more than that or
+// something else: another title of the show has all words of t but one, or begins like t and is a better reading.
+func (p *placer) hasBetterReading(t entryTitle) bool {
+	read := strings.Fields(t.norm)
+	return slices.ContainsFunc(p.titles, func(o entryTitle) bool {
+		other := strings.Fields(o.norm)
+		switch {
+		case !p.isShowTitle(o.norm, title.MayBeReading):
+			return false
+		case len(other)+1 == len(read) && isSubset(other, read):
+			return true
+		}
+		return !o.primary && title.Script(o.norm) == "latin" && other[0] == read[0] && o.base != t.base &&
+			!hasWordPrefix(t.norm, o.norm) && !hasWordPrefix(o.norm, t.norm) &&
+			title.Similarity(o.norm, t.norm) < simSameReading && p.misfit(o.norm) < p.misfit(t.norm)
+	})
+}
+
+const simSameReading = 0.85 // titles at least this similar may be two romanisations of one title
+
+// misfit returns how badly a Latin title fits the show's Japanese titles as their reading (see title.ReadingMisfit).
+func (p *placer) misfit(latin string) float64 {
+	best := math.Inf(1)
+	for _, t := range p.titles {
+		if misfit, ok := title.ReadingMisfit(t.text, latin); t.primary && title.Script(t.text) == "ja" && ok {
+			best = min(best, misfit)
+		}
+	}
+	return best
 }
 
 // yearSelectsSeason reports whether the episodes aired in the year of the name, and no other long enough season did.

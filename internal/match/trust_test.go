@@ -82,6 +82,27 @@ func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 		{"an apostrophe at the end", titled("Lantern Club'"), rel("Lantern Club'"), "S01E03?"},
 		{"a single mark is spelling", titled("Lantern Club!"), rel("Lantern Club!"), "S01E03"},
 		{"a part that no season is called", titled("Lantern Club Z"), rel("Lantern Club Z"), "S01E03?"},
+		{
+			"a word before the title as it is read", &world{entries: []*Entry{series(30, "Beacon Club", "灯台クラブものがたり",
+				2009, season(1, "1-12@2009-04-03"), season(2, "1-26@2010-04-07")).
+				alt("Toudai Kurabu Monogatari", "Shin Toudai Kurabu Monogatari")}}, rel("Shin Toudai Kurabu Monogatari"), "S01E03?",
+		},
+		{
+			"two titles, both of nobody knows which season", titled("Light Circle Forever", "光之环 永远"),
+			rel("Light Circle Forever", also("光之环 永远")), "S01E03?",
+		},
+		{
+			"two titles, one of them the show's", titled("Light Circle Forever"),
+			rel("Light Circle Forever", also("ランタンクラブ")), "S01E03",
+		},
+		{
+			"Latin letters right behind the title", titled("ランタンクラブNEXT"),
+			rel("ランタンクラブ", also("ランタンクラブNEXT")), "S01E03?",
+		},
+		{"an arc that goes on with a number of its own", &world{entries: []*Entry{series(30, "Lantern Club", "ランタンクラブ",
+			2009, season(1, "1-12@2009-04-03"), season(2, "1-26@2010-04-07"), season(3, "1-12@2012-04-07")).
+			alt("Light Circle", "Light Circle 2nd Season")}}, rel("Light Circle"), "S01E03?"},
+		{"a series in place of an OVA", titled("Lantern Club TV"), rel("Lantern Club TV"), "S01E03?"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if got, all := decideFolder(row.w, row.title, 3); got[0] != row.want {
