@@ -66,9 +66,12 @@ var fileRules = []struct {
 		`(?i)^(?:\[[^\]]*\] ?)?(?:(?:BD|DVD|Blu-?ray|Disc|Disk|Main)[ ._-]?)?menus?(?:[ ._-]?\d{1,2})?$` +
 			`|[ ._\[(-](?:BD|DVD|Blu-?ray|Disc|Disk)[ ._-]?menus?(?:[ ._-]?\d{1,2})?(?:$|[ ._\])-])` +
 			`|\[menus?(?:[ ._-]?\d{1,2})?\]| - menus?(?: ?\d{1,2})?$| - menus?(?: ?\d{1,2})? [\[(]`)},
-	// The suffixes by which Plex, Jellyfin and Kodi know local extras.
-	{SkipExtra, []string{"behindthescenes", "deleted", "featurette", "interview", "extra"}, lazyregexp.New(
-		`(?i)\S-(?:behindthescenes|deleted|deletedscene|featurette|interview|extra)$`)},
+	// The suffixes by which Plex, Jellyfin and Kodi know local extras. "crime-scene" is no extra: of a hyphenated title,
+	// the common words may be a part.
+	{SkipExtra, []string{
+		"behindthescenes", "deleted", "featurette", "interview", "extra", "scene", "short", "other", "clip",
+	}, lazyregexp.New(`(?i)\S-(?:behindthescenes|deleted|deletedscene|featurette|interview|extra)$` +
+		`|[ .)\]].*\S-(?:scene|short|other|clip)$`)},
 }
 
 // episodeName matches an episode's name and captures the title before the number. There " - Menu" is part of a title.

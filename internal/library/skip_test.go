@@ -23,7 +23,10 @@ func TestNamesThatAreLeftOut(t *testing.T) {
 			"menu.mkv", "[Grp] Show [Menu].mkv", "[Grp] Show [Menu 02][1080p].mkv", "Show - BD Menu 1.mkv",
 			"Show - Menu.mkv", "Show - Menu 2 [1080p].mkv", "DVD_Menu.vob", "[Grp] Menu 01.mkv", "Show Disc Menu.mkv",
 		},
-		SkipExtra:       {"Film-behindthescenes.mkv", "Film (2001)-featurette.mkv", "Film-deleted.mkv", "Show-interview.mp4"},
+		SkipExtra: {
+			"Film-behindthescenes.mkv", "Film (2001)-featurette.mkv", "Film-deleted.mkv", "Show-interview.mp4",
+			"Film (2001)-scene.mkv", "The making of it-short.mkv", "Show.S01E02-other.mkv", "Alternate take-Clip.mp4",
+		},
 		SkipAppleDouble: {"._Show - 01.mkv"},
 		"": {
 			"Free Sample.mkv", "Sample - 01.mkv", "Sample S01E01.mkv", "Samples of Love - 03.mkv", "Resample - 01.mkv",
@@ -36,7 +39,7 @@ func TestNamesThatAreLeftOut(t *testing.T) {
 			"Today's Menu for the Emiya Family - 03.mkv", "Menu no Ie - 01.mkv", "Show - 05 - The Queen's Menu of the Day.mkv",
 			"Interview with the Vampire (1994).mkv", "Deleted Scenes Club - 01.mkv", "Sub-extra ordinary - 01.mkv",
 			".hack__SIGN - 01.mkv", "[Grp] Show - 01 [1080p][ABCD1234].mkv", "제목 7화.mkv", "第07話.mkv", "01.mkv", ".mkv",
-			"86 - 01.mkv",
+			"86 - 01.mkv", "crime-scene.mkv", "each-other.mp4", "The Film - Short.mkv", "A Clip-Show - 01.mkv",
 		},
 	}
 	for want, names := range tests {

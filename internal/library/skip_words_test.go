@@ -13,7 +13,7 @@ func TestWordsOfARuleLoseNothing(t *testing.T) {
 		"sample", "Sample", "trailer", "Trailers", "teaser ", "NC", "nc", "OP", "ED", "op", "ed", "creditless", "clean",
 		"textless", "non-credit",
 		"opening", "menu", "Menus", "BD", "DVD", "Blu-ray", "behindthescenes", "deleted", "deletedscene", "featurette",
-		"interview", "extra",
+		"interview", "extra", "scene", "short", "other", "clip",
 		" ", ".", "_", "-", " - ", "[", "]", "(", ")", "1", "02", "v2", "Show", "s01e02",
 	}
 	rapid.Check(t, func(t *rapid.T) {
