@@ -356,6 +356,7 @@ func TestPlans(t *testing.T) {
 				tv("/none/n.mkv", 1, 9),
 				{Path: "/in/o.mkv", Status: report.Skipped, Reason: library.SkipIrregular},
 				{Path: "/in/p.mkv", Status: report.Skipped, Reason: library.SkipBrokenLink},
+				tv("/in/q.mkv", -1, 1), tv("/in/r.mkv", 1, -1),
 			},
 			[]string{
 				"low_confidence /in/a.mkv (89 % tv/1)", "low_confidence /in/b.mkv (85 % tv/1)",
@@ -365,6 +366,7 @@ func TestPlans(t *testing.T) {
 				"not_contiguous /in/k.mkv (6, 8)", "outside_path /else/m.mkv (/else)",
 				"io /none/n.mkv (open /none/: file does not exist)",
 				"not_regular /in/o.mkv", "not_regular /in/p.mkv (link to nothing)",
+				"no_episode /in/q.mkv", "no_episode /in/r.mkv",
 			},
 		},
 		{

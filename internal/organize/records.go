@@ -120,7 +120,7 @@ func (o *Options) skipReason(r *report.Record) (Code, lang.Text) {
 	switch {
 	case r.TMDBID <= 0 || r.Kind != "tv" && r.Kind != "movie":
 		return CodeUnmatched, "the record names no entry"
-	case r.Kind == "tv" && (r.Season == nil || len(r.Episodes) == 0):
+	case r.Kind == "tv" && (r.Season == nil || len(r.Episodes) == 0 || min(*r.Season, slices.Min(r.Episodes)) < 0):
 		return CodeNoEpisode, r.Reason
 	case lowestConfidence(r) < o.MinConfidence && r.Source != "pin":
 		return CodeLowConfidence, lang.Text(formatPercent(lowestConfidence(r)) + " " + Entry{r.Kind, r.TMDBID}.String())

@@ -112,6 +112,13 @@ func ParseTemplate(text string) (Template, error) {
 	if err != nil {
 		return Template{}, err
 	}
+	at := 0
+	for part := range strings.SplitSeq(text, "/") { // such as "..", or "" before the first slash
+		if CleanName(part) == "" {
+			return Template{}, p.errorAt(at, "a path below --to can't have %q between slashes; leave it out", part)
+		}
+		at += len(part) + 1
+	}
 	return Template{text: text, nodes: nodes}, nil
 }
 
