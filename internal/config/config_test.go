@@ -396,6 +396,19 @@ func TestTheFirstKeyThatIsSetWins(t *testing.T) {
 	}
 }
 
+// TMDB's second host is TMDB: it needs a key, and allows as few connections.
+func TestBothHostsOfTMDBAreTMDB(t *testing.T) {
+	for base, want := range map[string]bool{
+		"https://api.tmdb.org/3": true, "https://API.themoviedb.org": true, "https://api.tmdb.org.example": false,
+		"http://nas:7373": false,
+	} {
+		cfg, _, err := Load(home(t, "", "ANIVAULT_TMDB_BASE_URL="+base))
+		if err != nil || cfg.AsksTMDB() != want || cfg.LacksKey() != want {
+			t.Errorf("%s: asks TMDB %t, lacks a key %t; want %t (%v)", base, cfg.AsksTMDB(), cfg.LacksKey(), want, err)
+		}
+	}
+}
+
 func TestSecretsShowNowhere(t *testing.T) {
 	const canary = "canary-5f2a"
 	cfg, _, err := Load(home(t, "tmdb:\n  api_key: "+canary+"\n", "ANIVAULT_TMDB_TOKEN="+canary))

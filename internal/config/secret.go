@@ -81,7 +81,8 @@ var (
 
 // AsksTMDB reports whether requests go to TMDB itself, which needs a key in TMDB's format.
 func (c *Config) AsksTMDB() bool {
-	return c.TMDB.BaseURL.Hostname() == "api.themoviedb.org"
+	host := c.TMDB.BaseURL.Hostname()
+	return host == "api.themoviedb.org" || host == "api.tmdb.org" // TMDB's second name for the same servers
 }
 
 // CheckConnectionLimit returns a *ratelimit.TuningError if concurrency_total exceeds the connections that TMDB allows.
