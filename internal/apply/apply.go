@@ -79,7 +79,11 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	x.worker.firstTime = true
 	err = x.apply(ctx)
 	x.fillStatuses(out, StatusDone)
-	return x.completeOutcome(out, err)
+	if out, err = x.completeOutcome(out, err); err == nil && !out.Unfinished && !slices.ContainsFunc(x.problems, (*Problem).leavesFile) {
+		out.Run = "" // nothing was changed: each retry of the watch command would otherwise leave a journal
+		err = e.Journals.Unlink(journalName(c.run.ID))
+	}
+	return out, err
 }
 
 // Resume finishes an interrupted run. If the interruption happened while the run was being undone, Resume applies the

@@ -265,7 +265,7 @@ func (x *execution) reportProgress(at int64) {
 }
 
 // rollBackBundle undoes the steps of a bundle after one of its operations failed. It returns false if a file could not
-// be put back. A file stays at its target if another program has taken its old name, or edited a copy or its original.
+// be put back. A file stays at its target if another program has taken its old name, or removed or edited the original.
 func (x *execution) rollBackBundle(w *worker, at, cause int, p *Problem) bool {
 	steps, whole := x.bundleSteps()[x.worker.run.Ops[cause].Bundle], true
 	for _, i := range steps {
@@ -277,14 +277,16 @@ func (x *execution) rollBackBundle(w *worker, at, cause int, p *Problem) bool {
 		}
 		s := x.worker.run.Steps[i]
 		switch back := w.runStep(s, true); {
-		case back == nil, back.Code == CodeMovedAway, back.Code == CodeOriginalGone:
-		case back.Code == CodeOldNameTaken, back.Code == CodeEdited:
+		case back == nil, back.Code == CodeMovedAway:
+		case back.leavesFile():
 			x.problems[s.Op] = back
 		default:
 			whole = false
 		}
 	}
-	x.problems[cause] = p
+	if p.leavesFile() || !x.problems[cause].leavesFile() {
+		x.problems[cause] = p
+	}
 	for _, i := range steps {
 		if s := x.worker.run.Steps[i]; whole && s.Kind != organize.StepToTemp {
 			x.worker.journal.appendFileMark(s.Op, markNotDone, x.problems[s.Op].Code)

@@ -23,7 +23,7 @@ const (
 	StatusRefused     Status = "refused" // the operation is impossible, or part of a bundle that is
 	StatusFailed      Status = "failed"  // the operation failed, and its bundle was rolled back
 	StatusUndone      Status = "undone"
-	StatusNotRestored Status = "kept" // the undo can't put the file back safely
+	StatusNotRestored Status = "kept" // the undo, or the rollback of its bundle, can't put the file back safely
 )
 
 // Result is the result for one file.
@@ -150,7 +150,7 @@ func (x *execution) fillStatuses(out *Outcome, done Status) {
 			r.Status, r.Copied = done, x.worker.run.Ops[i].copiesContent()
 		case p.Code == CodeNotReached:
 			r.Status = StatusPlanned
-		case done == StatusUndone && !p.skipsNFO():
+		case done == StatusUndone && !p.skipsNFO(), p.leavesFile():
 			r.Status, r.Problem = StatusNotRestored, p
 		default:
 			r.Status, r.Problem = p.status(), p
@@ -328,6 +328,13 @@ func asProblem(err error) *Problem {
 
 // skipsNFO reports whether the problem only prevents an NFO file, without which the rest of its unit is carried out.
 func (p *Problem) skipsNFO() bool { return p.Code == CodeNotCached || p.Code == CodeForeignNFO }
+
+// leavesFile reports whether the file is at its target nevertheless: with nil it was carried out, otherwise a rollback
+// could not remove it safely.
+func (p *Problem) leavesFile() bool {
+	return p == nil || p.Code == CodeOldNameTaken || p.Code == CodeOriginalGone || p.Code == CodeEdited ||
+		errors.Is(p.Err, errCopyStays)
+}
 
 // status returns the status of a file that was not carried out.
 func (p *Problem) status() Status {
