@@ -66,9 +66,15 @@ func TestTemplatesRender(t *testing.T) {
 
 func TestBadTemplatesAreRefusedWithThePlace(t *testing.T) {
 	for _, row := range []struct{ template, want string }{
-		{"../{title}", `template "../{title}": a path below --to can't have ".." between slashes; leave it out at character 1`},
+		{
+			"../{title}",
+			`template "../{title}": a path below --to can't have ".." between slashes; leave it out at character 1`,
+		},
 		{"/가/{title}", `template "/가/{title}": a path below --to can't have "" between slashes; leave it out at character 1`},
-		{"{title}/ ./{year}", `template "{title}/ ./{year}": a path below --to can't have " ." between slashes; leave it out at character 9`},
+		{
+			"{title}/ ./{year}",
+			`template "{title}/ ./{year}": a path below --to can't have " ." between slashes; leave it out at character 9`,
+		},
 		{"{titel}", `template "{titel}": there is no field "titel" at character 1`},
 		{"가 {title", `template "가 {title": a { without a }; write {{ for the character at character 3`},
 		{"a}b", `template "a}b": a } without a {; write }} for the character at character 2`},
