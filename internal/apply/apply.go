@@ -79,7 +79,8 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	x.worker.firstTime = true
 	err = x.apply(ctx)
 	x.fillStatuses(out, StatusDone)
-	if out, err = x.completeOutcome(out, err); err == nil && !out.Unfinished && !slices.ContainsFunc(x.problems, (*Problem).leavesFile) {
+	out, err = x.completeOutcome(out, err)
+	if err == nil && !out.Unfinished && !slices.ContainsFunc(x.problems, (*Problem).leavesFile) {
 		out.Run = "" // nothing was changed: each retry of the watch command would otherwise leave a journal
 		err = e.Journals.Unlink(journalName(c.run.ID))
 	}
