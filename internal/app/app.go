@@ -46,6 +46,7 @@ type Options struct {
 	// OnCacheWait is called before a request waits for an answer that another process has requested. It may be nil.
 	OnCacheWait func(context.Context)
 	onWrite     func(error) // called after each write of an answer
+	givesUp     bool        // requests fail once nothing has answered for giveUpAfter
 	// WrapWire wraps the transport that sends each try to TMDB and reads the whole answer. It may be nil.
 	WrapWire func(http.RoundTripper) http.RoundTripper
 	// WrapLimiter wraps the transport for requests that the cache could not answer. It may be nil.
@@ -65,6 +66,7 @@ type App struct {
 // Open opens everything for a run. It sends nothing. The caller must close the App.
 func Open(cfg *config.Config, opts Options) (*App, error) {
 	a := &App{cfg: cfg, started: time.Now()}
+	opts.givesUp = cfg.Tuning.AutoRecover == 0 && cfg.IsDefault("limiter.max_wait")
 	if err := a.open(cfg, opts); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}

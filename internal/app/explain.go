@@ -16,6 +16,7 @@ import (
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/redisstore"
 	"github.com/anivault/anivault/tmdb"
@@ -30,6 +31,7 @@ func Explain(err error) (report.Code, lang.Text) {
 		garbled      *tmdb.DecodeError
 		blocked      *ratelimit.BlockedError
 		budget       *ratelimit.BudgetError
+		late         *ratelimit.AcquireTimeoutError
 		opErr        *net.OpError
 	)
 	switch {
@@ -42,8 +44,11 @@ func Explain(err error) (report.Code, lang.Text) {
 	case errors.As(err, new(*RecentFailureError)):
 		return report.CodeUpstream, lang.TextOf(err)
 	case errors.As(err, &budget):
-		return report.CodeBudget, lang.TextOf(budget)
-	case errors.Is(err, ratelimit.ErrAcquireTimeout), errors.Is(err, cache.ErrWait):
+		return report.CodeBudget, budgetText(budget)
+	case errors.As(err, &late):
+		return report.CodeAcquireTimeout, lang.Textf("not sent: it was still waiting for its turn after %s",
+			ui.Duration(late.Waited))
+	case errors.Is(err, cache.ErrWait):
 		return report.CodeAcquireTimeout, textWithoutURL(err)
 	case errors.Is(err, ratelimit.ErrRequestTimeout):
 		return report.CodeRequestTimeout, textWithoutURL(err)
@@ -62,7 +67,7 @@ func Explain(err error) (report.Code, lang.Text) {
 		return report.CodeUnreadable, textWithoutURL(err)
 	case errors.As(err, new(net.Error)), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF),
 		errors.Is(err, syscall.ECONNRESET): // the connection ended in the middle of an answer
-		return report.CodeNetwork, textWithoutURL(err)
+		return report.CodeNetwork, lang.Textf("TMDB could not be reached: %s", networkText(err))
 	case errors.Is(err, context.DeadlineExceeded):
 		return report.CodeRequestTimeout, textWithoutURL(err)
 	}
@@ -80,7 +85,7 @@ func refusalText(u *tmdb.UnauthorizedError) lang.Text {
 func BlockText(b ratelimit.Block) lang.Text {
 	switch b.Cause {
 	case ratelimit.ReasonOperator:
-		return "you (an operator) stopped all requests"
+		return "requests were stopped by anivault limiter cache-only"
 	case ratelimit.ReasonRetryAfterLong:
 		return "TMDB asked for a long pause, so requests were stopped"
 	case ratelimit.ReasonPolicy:
@@ -92,10 +97,7 @@ func BlockText(b ratelimit.Block) lang.Text {
 	case ratelimit.ReasonConsecutiveFailures, ratelimit.ReasonErrorRatio, ratelimit.ReasonSustainedErrors:
 		return "TMDB is failing"
 	default:
-		if b.State == ratelimit.CacheOnly {
-			return lang.Textf("requests were stopped (%s)", b.Cause)
-		}
-		return lang.Textf("resting (%s)", b.Cause)
+		return "requests are paused"
 	}
 }
 
@@ -114,9 +116,19 @@ func blockedText(b *ratelimit.BlockedError, now time.Time) lang.Text {
 	case b.Cause == ratelimit.ReasonPause:
 		return "TMDB asks everybody to wait, longer than --max-wait allows"
 	case ends:
-		return lang.Textf("no requests are sent: %s (%s) until %s", b.State, b.Cause, until)
+		return lang.Textf("%s; no requests are sent until %s", BlockText(b.Block), until)
 	}
-	return lang.Textf("no requests are sent: %s (%s)", b.State, b.Cause)
+	return lang.Textf("%s; no requests are sent", BlockText(b.Block))
+}
+
+func budgetText(b *ratelimit.BudgetError) lang.Text {
+	switch {
+	case b.Accounts:
+		return lang.TextOf(b)
+	case b.Renews.IsZero():
+		return lang.Textf("the budget of %s requests is spent", b.Budget)
+	}
+	return lang.Textf("the budget of %s requests is spent; it renews at %s", b.Budget, ui.Clock(b.Renews))
 }
 
 // textWithoutURL returns the text of an error without the URL of *url.Error, which may contain a v3 key.

@@ -38,6 +38,7 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	u := &Upstream{network: network, keyring: &keyring{}}
 	u.keyring.update(cfg.EffectiveAccounts())
 	var bad recentFailureTransport
+	unreachable := newGiveUpTransport(&bad)
 	base := signer{tmdb.NewWire(network), u.keyring}
 	if !cfg.AsksTMDB() {
 		base.next = preferWaitTransport{base.next, limiter}
@@ -47,6 +48,7 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 		Classify: func(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
 			o := tmdb.Classify(req, resp, body, err)
 			bad.recordOutcome(req.Context(), o)
+			unreachable.recordTry(o, err)
 			return o
 		},
 	}
@@ -54,6 +56,9 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	bad.next = u.withoutCache
 	u.Transport = tmdb.Transport(store, limiter)
 	u.Next, u.Age = wrapTransport(opts.WrapLimiter, &bad), gatewayAge
+	if opts.givesUp {
+		u.Next = unreachable
+	}
 	u.OnWait, u.OnStore = opts.OnCacheWait, opts.onWrite
 	u.Refresh, u.Offline = opts.Refresh, opts.Offline
 	return u, nil
@@ -178,7 +183,7 @@ func (e *RecentFailureError) Error() string { return e.Text().String() }
 
 // Text returns the message for people.
 func (e *RecentFailureError) Text() lang.Text {
-	return lang.Textf("not sent: TMDB failed on this request; it is tried again after %s",
+	return lang.Textf("not sent: TMDB has just failed to answer this request; next try after %s",
 		e.Until.Local().Format(time.TimeOnly))
 }
 

@@ -69,7 +69,7 @@ type UnfinishedError struct {
 }
 
 // ErrAtWork reports that another process is working on the run.
-var ErrAtWork = lang.Error("another process works on this run")
+var ErrAtWork = lang.Error("another process is working on this run")
 
 func (e *UnfinishedError) Error() string { return e.Text().String() }
 
@@ -231,19 +231,19 @@ var codeMeanings = []struct {
 	{CodeOldNameTaken, "something else has its old name"},
 	{CodeMovedAway, "it is no longer where the run left it"},
 	{CodeEdited, "it was changed since"},
-	{CodeOriginalGone, "the original is gone: this is its last name"},
+	{CodeOriginalGone, "the original is gone: this is the last copy"},
 	{CodeNotMounted, "the folder is missing, or is a different one: a disk may not be mounted"},
 	{CodeNoExclusiveRename, "the file system can't rename without replacing"},
 	{organize.CodeSameFile, "its new name is another hard link to the same file"},
-	{CodeBundleRefused, "it belongs to a file that can't be carried out"},
-	{CodeNotCached, "what TMDB says about it is no longer in the cache"},
-	{CodeForeignNFO, "another file is there, about something else"},
+	{CodeBundleRefused, "it belongs to a file that can't be put in place"},
+	{CodeNotCached, "TMDB's answer about it is no longer cached"},
+	{CodeForeignNFO, "a file about something else is already there"},
 	{organize.CodeNoReflink, "the file system can't share blocks between files"},
 	{organize.CodeNoSymlink, "the file system has no symbolic links"},
-	{CodeUnprovenCopy, "nothing proves that this copy is the run's"},
+	{CodeUnprovenCopy, "no record shows that the run made this copy"},
 	{CodeTargetGone, "it is no longer there: somebody moved or removed it"},
 	{CodeTargetReplaced, "something else is there now"},
-	{CodeNotReached, "the run ended before it"},
+	{CodeNotReached, "the run ended before reaching it"},
 	{organize.CodeNotRegular, "not a regular file"},
 	{organize.CodeUnreadable, "the system failed"},
 }

@@ -23,7 +23,7 @@ import (
 func newAccounts(f *factory) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use:   "accounts",
-		Short: "Show and control the accounts whose keys are used for TMDB",
+		Short: "Manage the TMDB accounts and keys that anivault uses",
 	}, newAccountsList(f), newAccountsTest(f), newAccountsEnable(f, true), newAccountsEnable(f, false), newAccountsTune(f))
 }
 
@@ -119,7 +119,8 @@ func selectAccounts(cfg *config.Config, names []string) ([]config.Account, error
 }
 
 func newAccountsTest(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "test [NAME...]", Short: "Ask TMDB one question with each key", Args: cobra.ArbitraryArgs}
+	cmd := &cobra.Command{Use: "test [NAME...]", Short: "Test each key with one request to " +
+		"TMDB", Args: cobra.ArbitraryArgs}
 	f.setRunWithConfig(cmd, nil, func(c invocation) error {
 		list, err := selectAccounts(c.cfg, c.args)
 		if err != nil {
@@ -152,7 +153,7 @@ func newAccountsTest(f *factory) *cobra.Command {
 			const hint = "replace it in the configuration, or ask TMDB"
 			return exitErrorf(exitUnauthorized, hint, "TMDB refused %s", lang.Count(refused, "key"))
 		case unreachable > 0:
-			return exitErrorf(exitIncomplete, "anivault status", "%s could not be asked", lang.Count(unreachable, "key"))
+			return exitErrorf(exitIncomplete, "anivault status", "%s could not be tested", lang.Count(unreachable, "key"))
 		}
 		return err
 	})
@@ -182,7 +183,7 @@ func newAccountsTune(f *factory) *cobra.Command {
 		Use:   "tune NAME KEY=VALUE...",
 		Short: "Change limits of one account in every running process",
 		Args:  atLeastOne("account", example),
-	}, example, "end the named changes of the account, or all of them", true)
+	}, example, "end these changes of the account, or all of them", true)
 }
 
 // warnIfRateTooHigh warns of an account rate above rate_base, the limit for all accounts together.

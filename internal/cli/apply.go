@@ -86,7 +86,7 @@ func (a *applyRun) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if !plan.UsesMode() {
-		a.f.warn("the plan's mode is %s, but no video's line uses it; the lines count", plan.Mode)
+		a.f.warn("the plan's mode is %s, but no video's line uses it; the lines decide", plan.Mode)
 	}
 	if strays := plan.StraySidecars(); len(strays) > 0 {
 		a.f.warn("%d of the plan's files are no longer named like their video, so servers won't find them: %s",

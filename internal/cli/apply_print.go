@@ -78,7 +78,7 @@ func (a *applyRun) printSummary(out *apply.Outcome, s *report.OrganizeSummary) {
 		{s.Done, "%d done"},
 		{s.Undone, "%d put back"},
 		{s.InPlace, "%d in place"},
-		{s.Left, "%d left"},
+		{s.Left, "%d skipped"},
 		{s.Conflicts, "%d in conflict"},
 		{s.Refused, "%d refused"},
 		{s.Failed, "%d failed"},
@@ -91,7 +91,7 @@ func (a *applyRun) printSummary(out *apply.Outcome, s *report.OrganizeSummary) {
 	switch {
 	case len(parts) > 0:
 	case a.undoing:
-		parts = []string{lang.Sprintf("the run %s has moved no file", out.Run)}
+		parts = []string{lang.Sprintf("run %s has not moved any file", out.Run)}
 	default:
 		parts = []string{lang.Say("nothing to do")}
 	}
@@ -103,7 +103,7 @@ func (a *applyRun) printSummary(out *apply.Outcome, s *report.OrganizeSummary) {
 	case s.Done > 0:
 		a.f.say("undo: anivault undo %s\n", out.Run)
 	case s.Undone > 0 || s.Kept > 0:
-		a.f.say("this was the run %s\n", out.Run)
+		a.f.say("this was run %s\n", out.Run)
 	case s.Refused > 0 && ready == 0:
 		a.f.say("nothing was changed\n")
 	case s.Refused > 0:

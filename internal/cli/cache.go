@@ -131,7 +131,7 @@ func newCacheVerify(f *factory) *cobra.Command {
 		if len(r.Problems) > 0 {
 			return &exitError{code: exitInternal, err: lang.Error("the cache has %d problems", len(r.Problems))}
 		}
-		f.say("%d records are sound: %s\n", r.Records, recordKindsText)
+		f.say("%d records OK: %s\n", r.Records, recordKindsText)
 		return nil
 	})
 }
@@ -228,7 +228,7 @@ func newCacheImport(f *factory) *cobra.Command {
 		if err != nil && res.Imported == 0 {
 			return err
 		}
-		f.say("imported %d records; skipped %d that are no newer and %d past 180 days\n",
+		f.say("imported %d records; skipped %d that are not newer and %d older than 180 days\n",
 			res.Imported, res.Older, res.Expired)
 		if res.Refused > 0 {
 			f.say("skipped %d that are not answers from TMDB\n", res.Refused)

@@ -204,7 +204,7 @@ func (f *factory) prompter() prompter {
 }
 
 func addYesFlag(cmd *cobra.Command, yes *bool) {
-	cmd.Flags().BoolVar(yes, "yes", false, "do it without asking; it asks only on a terminal")
+	cmd.Flags().BoolVar(yes, "yes", false, "don't ask for confirmation (it asks only on a terminal)")
 }
 
 // confirm asks a yes-or-no question and returns the answer; after no it prints ifNo. It returns true without asking if
@@ -233,22 +233,22 @@ var settingFlags = []struct {
 	key, name string
 	usage     lang.Text
 }{
-	{"log.level", "log-level", "`LEVEL` logged to stderr: error, warn, info or debug"},
-	{"log.format", "log-format", "`FORM` of log lines: logfmt or json"},
+	{"log.level", "log-level", "log `LEVEL` on stderr: error, warn, info or debug"},
+	{"log.format", "log-format", "log `FORMAT`: logfmt or json"},
 	{"log.file", "log-file", "log to `FILE` as well"},
 	{"metrics.file", "metrics-file", "append metrics to `FILE` as NDJSON"},
 	{"metrics.textfile", "metrics-textfile", "write metrics to `FILE` in Prometheus' text format"},
 
-	{"tmdb.language", "language", "`LANGUAGE` of titles, such as ko-KR, or several: ko-KR,en-US"},
-	{"limiter.max_wait", "max-wait", "`TIME` one request may wait for permission, retries included"},
+	{"tmdb.language", "language", "title `LANGUAGE`, such as ko-KR, or several: ko-KR,en-US"},
+	{"limiter.max_wait", "max-wait", "`TIME` one request may wait before it is sent, retries included"},
 	{"limiter.request_timeout", "request-timeout", "timeout for one HTTP request, a `TIME` such as 15s"},
 	{"limiter.auto_recover", "auto-recover", "wait out an outage; in CacheOnly, probe TMDB every `PERIOD`, such as 15m"},
-	{"match.min_confidence", "min-confidence", "below this `NUMBER` from 0 to 1 a file is ambiguous"},
+	{"match.min_confidence", "min-confidence", "a file with a confidence below `NUMBER` (0 to 1) is ambiguous"},
 	{
 		"match.min_episode_confidence", "min-episode-confidence",
-		"below this `NUMBER` from 0 to 1 a file has no season and episode",
+		"a file with a confidence below `NUMBER` (0 to 1) gets no season and episode",
 	},
-	{"match.type", "type", "`KIND` of the files: auto, tv or movie"},
+	{"match.type", "type", "media `KIND`: auto, tv or movie"},
 	{"match.include_adult", "include-adult", "let TMDB's search return adult titles"},
 	{"match.jobs", "jobs", "read and parse `N` files at once; does not change the number of requests (default: by CPU)"},
 	{"serve.admin_listen", "admin-listen", "`ADDR` of the page and the API for admins, host:port, or off"},

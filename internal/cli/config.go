@@ -80,7 +80,7 @@ func newConfigShow(f *factory) *cobra.Command {
 		}
 		return w.Flush()
 	})
-	cmd.Flags().BoolVar(&origin, "origin", false, "say where each value came from")
+	cmd.Flags().BoolVar(&origin, "origin", false, "show where each value comes from")
 	return cmd
 }
 
@@ -101,7 +101,7 @@ func newConfigInit(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "init", Short: "Keep a TMDB token in the config file, which is made if there is none"}
 	f.setRun(cmd, nil, func(c invocation) error { return initConfig(f, c.Command, force) })
 	cmd.Flags().BoolVar(&force, "force", false,
-		"start afresh: a file that exists is replaced, and kept as config.yaml.bak")
+		"start over; an existing file is kept as config.yaml.bak")
 	return cmd
 }
 
@@ -129,7 +129,7 @@ func initConfig(f *factory, cmd *cobra.Command, force bool) error {
 		return err
 	}
 	if f.getenv(tokenVariable) != "" {
-		f.warn("%s is set and wins over the file: unset it afterwards", tokenVariable)
+		f.warn("%s is set and overrides the file: unset it afterwards", tokenVariable)
 	}
 	token, err := askToken(f, cfg)
 	switch {

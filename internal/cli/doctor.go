@@ -142,7 +142,7 @@ func fallbackConfig(f *factory) (*config.Config, error) {
 func checkConfig(cfg *config.Config, broken error) finding {
 	if broken != nil {
 		return failedFinding("config", lang.TextOf(broken),
-			"correct this, then run anivault doctor again to check key and connection")
+			"fix this, then run anivault doctor again to check key and connection")
 	}
 	if _, err := os.Stat(cfg.Dirs.ConfigFile); err != nil {
 		return finding{check: "config", state: lang.Textf("valid; no config file (%s)", cfg.Dirs.ConfigFile)}
@@ -298,7 +298,7 @@ func checkCache(ctx context.Context, cfg *config.Config) finding {
 		return failedFinding("cache", lang.TextOf(warned),
 			fixUnlessDiskFull(warned, "use a local folder that supports locks: ANIVAULT_CACHE_DIR"))
 	}
-	return finding{check: "cache", state: lang.Textf("%d records are sound: %s", report.Records, recordKindsText)}
+	return finding{check: "cache", state: lang.Textf("%d records OK: %s", report.Records, recordKindsText)}
 }
 
 func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding {
@@ -309,7 +309,7 @@ func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding
 	}
 	if err != nil {
 		return failedFinding("gateway", lang.Textf("would not start: %s", err),
-			"correct this; anivault serve check says whether it is fixed")
+			"fix this, then run: anivault serve check")
 	}
 	valid := lang.Textf("settings are valid; %s", lang.Count(len(own.Serve.Clients), "client"))
 	f := finding{check: "gateway", state: valid}

@@ -58,7 +58,7 @@ func (a *applyRun) withEngine(
 	const minWait = 100 * time.Millisecond // isRunInProgress may hold the lock, but not this long
 	release, err := lockfile.Acquire(ctx, path, lockfile.Exclusive, max(a.wait, minWait))
 	if errors.Is(err, lockfile.ErrBusy) {
-		return exitErrorf(exitIncomplete, "--wait 10m waits for it", "another run is at work: %s", readLockHolder(path))
+		return exitErrorf(exitIncomplete, "--wait 10m waits for it", "another run is in progress: %s", readLockHolder(path))
 	}
 	if err != nil {
 		return err
@@ -244,7 +244,7 @@ func (r *unfinishedRun) text() lang.Text {
 		return lang.Textf("can't tell whether %s was interrupted: %v", r.ID, r.Err)
 	}
 	if r.running {
-		return lang.Textf("%s is at work, since %s", r.ID, ui.Clock(r.Begun))
+		return lang.Textf("%s in progress since %s", r.ID, ui.Clock(r.Begun))
 	}
 	return lang.Textf("%s of %s was interrupted", r.ID, ui.Clock(r.Begun))
 }

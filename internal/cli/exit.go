@@ -40,8 +40,8 @@ var exitCodes = []struct {
 	{exitStrict, "--strict was given and something is unmatched or ambiguous"},
 	{exitIncomplete, "incomplete: some files are pending or failed; running again resumes"},
 	{exitUnauthorized, "TMDB refused the credentials"},
-	{exitInterrupted, "interrupted (SIGINT); results so far are printed and cached"},
-	{exitTerminated, "terminated (SIGTERM); results so far are printed and cached"},
+	{exitInterrupted, "interrupted (SIGINT); the results so far are printed and cached"},
+	{exitTerminated, "terminated (SIGTERM); the results so far are printed and cached"},
 }
 
 // exitError is an error with the exit status of the process.
@@ -188,10 +188,10 @@ func hintForError(err error) lang.Text {
 		return known.hint
 	}
 	if _, ok := errors.AsType[*redisstore.Fault](err); ok && errors.Is(err, ratelimit.ErrNotShared) {
-		return "anivault doctor looks at the coordinator"
+		return "anivault doctor checks the coordinator"
 	}
 	if errors.Is(err, ratelimit.ErrNotShared) {
-		return "anivault doctor looks at the folder and its files; a process that is stopped (Ctrl-Z) has to go on or end"
+		return "anivault doctor checks the folder and its files; resume or end any process that is stopped (Ctrl-Z)"
 	}
 	return tmdbHint(err)
 }
@@ -204,8 +204,8 @@ const noKeyHint = `a key is free: https://www.themoviedb.org/settings/api, "API 
       without a key: anivault demo, anivault parse, anivault match --offline`
 
 var tmdbConfigHints = map[tmdb.ConfigKind]lang.Text{
-	tmdb.ConfigExpired: "is this machine's clock right? If it is, the server's certificate has run out: " +
-		"check tmdb.base_url",
+	tmdb.ConfigExpired: "is this machine's clock right? If it is, the server's certificate has expired: check " +
+		"tmdb.base_url",
 	tmdb.ConfigUnknownCA: "if you use a proxy or stand-in with its own authority, set ANIVAULT_TMDB_CA_FILE to its " +
 		"certificate; if not, someone may be intercepting the connection: check tmdb.base_url and the network",
 	tmdb.ConfigWrongName: "the server at tmdb.base_url has another name: check the spelling, the DNS answer, and " +
@@ -221,8 +221,8 @@ var tmdbConfigHints = map[tmdb.ConfigKind]lang.Text{
 }
 
 const (
-	redirectHint = "the key is not sent there: set tmdb.base_url to the final address if it is meant, " +
-		"or log in to this network first"
+	redirectHint = "the key was not sent there: if you trust the final address, set tmdb.base_url to it; otherwise log " +
+		"in to this network first"
 	connectionHint = "check tmdb.base_url, this machine's clock, and ANIVAULT_TMDB_CA_FILE if it is set"
 
 	keyAsTokenHint = "the token looks like a v3 API key: set ANIVAULT_TMDB_API_KEY to it, " +

@@ -124,7 +124,7 @@ func flagUsages(flags *pflag.FlagSet, width int) string {
 var translatableUsages = []string{"help for %s", formatUsage + formatDefaultText, formatUsage, onlyUsage, layoutUsage}
 
 const (
-	formatUsage       = "`FORM` of the output: %s"
+	formatUsage       = "output `FORMAT`: %s"
 	formatDefaultText = " (default: table on a terminal, ndjson on a pipe)"
 	onlyUsage         = "print only files of these `STATUSES`, with commas: %s"
 	layoutUsage       = "`SERVER` whose names they get: %s, or custom (organize.template.*)"

@@ -145,7 +145,7 @@ type jsonRun struct {
 var stageTexts = map[apply.Stage]string{
 	apply.StagePlanned: "interrupted before it began", apply.StageApplying: "interrupted", apply.StageDone: "done",
 	apply.StageUndoing: "interrupted while being put back", apply.StageUndone: "put back",
-	apply.StagePartlyUndone: "put back, but for some",
+	apply.StagePartlyUndone: "put back, with exceptions",
 	apply.StageAbandoned:    "interrupted, and abandoned",
 }
 
@@ -154,7 +154,7 @@ func stageText(s apply.Stage, atWork bool) string {
 	case atWork && s == apply.StageUndoing:
 		return lang.Say("being put back")
 	case atWork && s.IsUnfinished():
-		return lang.Say("at work")
+		return lang.Say("in progress")
 	}
 	return lang.Say(stageTexts[s])
 }

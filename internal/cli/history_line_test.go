@@ -19,7 +19,7 @@ func TestALineOfTheHistory(t *testing.T) {
 		{stage: apply.StageDone, want: "done"},
 		{stage: apply.StageDone, refused: 1, undone: 2, want: "done, 1 refused, 2 put back"},
 		{stage: apply.StageApplying, want: "interrupted"},
-		{stage: apply.StageApplying, atWork: true, want: "at work"},
+		{stage: apply.StageApplying, atWork: true, want: "in progress"},
 		{stage: apply.StagePlanned, want: "interrupted before it began"},
 		{stage: apply.StageUndoing, want: "interrupted while being put back"},
 		{stage: apply.StageUndoing, atWork: true, want: "being put back"},
@@ -53,8 +53,8 @@ func TestOnlyARunThatNobodyWorksOnWasCutOff(t *testing.T) {
 		want   apply.Stage
 		busy   bool
 	}{
-		"done":    {[]apply.Stage{apply.StageDone}, nil, apply.StageDone, false},
-		"at work": {[]apply.Stage{apply.StageApplying}, []bool{true}, apply.StageApplying, true},
+		"done":        {[]apply.Stage{apply.StageDone}, nil, apply.StageDone, false},
+		"in progress": {[]apply.Stage{apply.StageApplying}, []bool{true}, apply.StageApplying, true},
 		"interrupted": {
 			[]apply.Stage{apply.StageApplying, apply.StageApplying}, []bool{false}, apply.StageApplying, false,
 		},

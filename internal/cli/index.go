@@ -20,7 +20,7 @@ import (
 func newIndex(f *factory) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use:   "index",
-		Short: "Know titles without asking: the local title index",
+		Short: "Manage the local title index, which finds titles without requests",
 	}, newIndexImport(f), newIndexUpdate(f), newIndexLookup(f), newIndexStats(f))
 }
 

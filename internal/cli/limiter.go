@@ -215,7 +215,7 @@ func newLimiterTune(f *factory) *cobra.Command {
 		Short:             "Change settings of every running process",
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeTuningKeys(func(string) bool { return true }),
-	}, "for example: anivault limiter tune rate_base=10", "end the named changes, or all of them", false)
+	}, "for example: anivault limiter tune rate_base=10", "end these changes, or all of them", false)
 }
 
 // setTuneRun makes cmd change settings of the limiter or, with perAccount, limits of the account in the first argument.
@@ -296,7 +296,7 @@ func parseTuningArgs(account string, args []string, example lang.Text) (map[stri
 			return nil, err
 		}
 		if _, twice := values[key]; twice {
-			return nil, usagef("give it once", "%s is given twice", key)
+			return nil, usagef("write it only once", "%s is given twice", key)
 		}
 		values[key] = value
 	}

@@ -72,7 +72,7 @@ func (o *simulateOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if o.scenario != "" && cmd.Flags().Changed("preset") {
-		return usagef("give one of them", "--scenario and --preset exclude each other")
+		return usagef("give one of them", "--scenario and --preset can't be used together")
 	}
 	sim, err := o.config()
 	if err != nil {

@@ -87,11 +87,11 @@ func newMatch(f *factory) *cobra.Command {
 		"match the names or paths in `FILE` (- for stdin), one per line; nothing has to exist")
 	flags.StringVar(&o.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
 	flags.BoolVarP(&o.nulSeparated, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
-	flags.BoolVar(&o.explain, "explain", false, "say how each file was decided")
+	flags.BoolVar(&o.explain, "explain", false, "show how each file was matched")
 	addInteractiveFlags(flags, &o)
 	flags.StringVar(&o.report, "report", "", "write a self-contained HTML page to `FILE`")
 	flags.StringVar(&o.view, "view", "",
-		"`VIEW` of tables: seasons, one line per season, or files (default: seasons on a terminal)")
+		"table `VIEW`: seasons (one line per season) or files (default: seasons on a terminal)")
 	flags.StringVar(&o.only, "only", "", fmt.Sprintf(onlyUsage, strings.Join(report.FilterWords(), ", ")))
 	flags.BoolVar(&o.csvBOM, "csv-bom", false, "begin --format csv with a byte order mark, for spreadsheets")
 	flags.BoolVar(&o.refresh, "refresh", false,
@@ -143,16 +143,16 @@ func (o *matchOptions) check(args []string) error {
 	}
 	switch {
 	case o.offline && o.refresh:
-		return usagef("leave one of them out", "--offline and --refresh exclude each other")
+		return usagef("leave one of them out", "--offline and --refresh can't be used together")
 	case o.csvBOM && o.format != string(report.FormatCSV):
 		return usagef("for example: anivault match --format csv --csv-bom ~/Anime > anime.csv",
 			"--csv-bom needs --format csv")
 	case o.namesFrom != "" && o.filesFrom != "":
-		return usagef("leave one of them out", "--names-from and --files-from exclude each other")
+		return usagef("leave one of them out", "--names-from and --files-from can't be used together")
 	case o.nulSeparated && o.filesFrom == "":
 		return usagef("for example: find . -print0 | anivault match --files-from - -0", "-0 needs --files-from")
 	case o.namesFrom != "" && len(args) > 0, o.filesFrom != "" && len(args) > 0:
-		return usagef("leave out PATH or the list", "PATH and a list exclude each other")
+		return usagef("leave out PATH or the list", "PATH and a list can't be used together")
 	}
 	if err := o.checkExcludes(); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (o *matchOptions) checkView() (err error) {
 	case o.view == "seasons" && !table:
 		return usagef("add --format table", "--view seasons is a view of tables")
 	case o.view == "seasons" && o.explain:
-		return usagef("leave one of them out", "--explain is about files: it and --view seasons exclude each other")
+		return usagef("leave one of them out", "--explain shows files, so it can't be used with --view seasons")
 	}
 	if o.only != "" {
 		if o.onlyFilter, err = report.ParseFilter(o.only); err != nil {
@@ -188,17 +188,15 @@ func (o *matchOptions) checkView() (err error) {
 	return nil
 }
 
-// inputArgs returns the part of the command line that names the files, to suggest a next command: "~/Anime". It is ""
-// for a list on stdin, and if it is too long.
+// inputArgs returns the part of the command line that names the files, to suggest a next command: "~/Anime". A list on
+// stdin becomes FILE, and paths that are too long become PATH.
 func (o *matchOptions) inputArgs() string {
 	var words []string
 	switch {
-	case o.namesFrom == "-", o.filesFrom == "-":
-		return ""
 	case o.namesFrom != "":
-		words = []string{"--names-from", ui.ShellWord(o.namesFrom)}
+		words = []string{"--names-from", listArg(o.namesFrom)}
 	case o.filesFrom != "":
-		words = []string{"--files-from", ui.ShellWord(o.filesFrom)}
+		words = []string{"--files-from", listArg(o.filesFrom)}
 		if o.nulSeparated {
 			words = append(words, "-0")
 		}
@@ -210,7 +208,14 @@ func (o *matchOptions) inputArgs() string {
 	if line := strings.Join(words, " "); len(line) <= most {
 		return line
 	}
-	return ""
+	return "PATH"
+}
+
+func listArg(file string) string {
+	if file == "-" {
+		return "FILE"
+	}
+	return ui.ShellWord(file)
 }
 
 func checkPaths(f *factory, cmd *cobra.Command, args []string) error {

@@ -49,7 +49,7 @@ func addInteractiveFlags(flags *pflag.FlagSet, o *matchOptions) {
 func (o *matchOptions) checkInteractive() error {
 	switch {
 	case o.interactive && o.noInput:
-		return usagef("leave one of them out", "--interactive and --no-input exclude each other")
+		return usagef("leave one of them out", "--interactive and --no-input can't be used together")
 	case !o.interactive:
 		return nil
 	case o.namesFrom == "-" || o.filesFrom == "-":

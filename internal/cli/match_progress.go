@@ -59,13 +59,13 @@ func (o *outageReporter) line(at app.Progress, now time.Time) lang.Text {
 	case o.since.IsZero() && stopped && isWaiting(w, now):
 		o.since = now
 		if w.Until.IsZero() {
-			return lang.Textf("waiting (%s): %s", w.State, app.BlockText(w.Block))
+			return lang.Textf("waiting: %s", app.BlockText(w.Block))
 		}
-		return lang.Textf("waiting (%s): %s; next try at %s", w.State, app.BlockText(w.Block), ui.Clock(w.Until))
+		return lang.Textf("waiting: %s; next try at %s", app.BlockText(w.Block), ui.Clock(w.Until))
 	case !o.since.IsZero() && (at.State == ratelimit.Normal.String() || at.State == ratelimit.Throttle.String()):
 		waited := ui.Countdown(now.Sub(o.since))
 		o.since = time.Time{}
-		return lang.Textf("going on after %s", waited)
+		return lang.Textf("continuing after %s", waited)
 	}
 	return ""
 }
@@ -193,23 +193,28 @@ func filesText(at app.Progress, counts report.Summary) lang.Text {
 	case at.Files == 0:
 		return "looking for files"
 	case at.Walked:
-		return lang.Textf("%d/%d files", counts.Files, at.Files)
+		return lang.Textf("%d/%d files", lang.Number(counts.Files), lang.Number(at.Files))
 	}
-	return lang.Textf("%d/%d+ files", counts.Files, at.Files)
+	return lang.Textf("%d/%d+ files", lang.Number(counts.Files), lang.Number(at.Files))
 }
 
 func countText(n int64, noun string) lang.Text {
 	if n == 0 {
 		return ""
 	}
-	return lang.Textf("%d "+noun, n)
+	return lang.Textf("%d "+noun, lang.Number(n))
 }
 
 func stateText(at app.Progress) lang.Text {
-	if at.Rate == 0 {
-		return lang.Text(at.State)
+	switch {
+	case at.State == ratelimit.Sleep.String(), at.State == ratelimit.CacheOnly.String():
+		return "" // waitText says more
+	case at.State == ratelimit.Throttle.String():
+		return lang.Textf("slowed to %.3g/s", at.Rate)
+	case at.State == ratelimit.Normal.String() && at.Rate > 0:
+		return lang.Textf("%.3g/s", at.Rate)
 	}
-	return lang.Textf("%s %.3g/s", at.State, at.Rate)
+	return report.TroubleText(at.State)
 }
 
 func cacheText(at app.Progress) lang.Text {
@@ -217,7 +222,7 @@ func cacheText(at app.Progress) lang.Text {
 	if asked == 0 {
 		return ""
 	}
-	return lang.Textf("cache %d%%", 100*at.Hits/asked)
+	return lang.Textf("cache %d %%", 100*at.Hits/asked)
 }
 
 func elapsedText(d time.Duration) lang.Text {
@@ -262,9 +267,9 @@ func waitText(w app.Wait, now time.Time) lang.Text {
 	case w.Cause == ratelimit.ReasonPause:
 		return "TMDB asks us to wait"
 	case w.Cause == ratelimit.ReasonBackoff && known:
-		return lang.Textf("trying one again in %s", left)
+		return lang.Textf("retrying in %s", left)
 	case w.Cause == ratelimit.ReasonBackoff:
-		return "trying one again"
+		return "retrying"
 	}
 	text := app.BlockText(w.Block)
 	if w.State == ratelimit.CacheOnly {

@@ -97,6 +97,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 		output = errors.Join(output, tally.Write(o.f.streams.Err, summary, report.Options{
 			Width: max(o.f.streams.ErrWidth(), o.f.streams.OutWidth()), Color: color && o.f.streams.ErrTTY,
 			DefaultFolder: here, Ending: newEnding(ctx, cfg, run, o), Filter: o.onlyFilter,
+			Terminal: o.f.streams.OutTTY && o.f.streams.ErrTTY && (o.format == "table" || o.recordWriter != nil),
 		}))
 	}
 	if o.report != "" {
@@ -162,7 +163,7 @@ func newEnding(ctx context.Context, cfg *config.Config, run *app.App, o *matchOp
 	at := run.Progress()
 	e := report.Ending{
 		Interrupted: ctx.Err() != nil, FilesFound: int(at.Files), StillSearching: !at.Walked, Prompted: o.interactive,
-		NamesOnly: o.namesFrom != "", Arguments: o.inputArgs(),
+		Arguments: o.inputArgs(),
 	}
 	if from := cfg.KeyOrigin(); strings.HasPrefix(from, "ANIVAULT_") {
 		e.KeyVariable = from

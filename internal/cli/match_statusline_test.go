@@ -39,41 +39,41 @@ func TestTheStatusLineSaysHowARunStands(t *testing.T) {
 			"folders are being read",
 			app.Progress{Files: 40, Series: 3, State: "Normal", Rate: 35},
 			report.Summary{Files: 2},
-			79, "2/40+ files · 3 series · Normal 35/s",
+			79, "2/40+ files · 3 series · 35/s",
 		},
 		{
 			"the middle", middle,
 			report.Summary{Files: 40},
 			79,
-			"40/120 files · 14 series · Normal 35/s · cache 75% · 10 s · about 20 s left",
+			"40/120 files · 14 series · 35/s · cache 75 % · 10 s · about 20 s left",
 		},
 		{
 			"too early for an estimate", with(func(p *app.Progress) { p.Elapsed = 4 * time.Second }),
 			report.Summary{Files: 40},
-			79, "40/120 files · 14 series · Normal 35/s · cache 75% · 4 s",
+			79, "40/120 files · 14 series · 35/s · cache 75 % · 4 s",
 		},
 		{
 			"too few for an estimate", middle,
 			report.Summary{Files: 19},
 			79,
-			"19/120 files · 14 series · Normal 35/s · cache 75% · 10 s",
+			"19/120 files · 14 series · 35/s · cache 75 % · 10 s",
 		},
 		{
 			"a long run", with(func(p *app.Progress) { p.Elapsed = time.Hour }),
 			report.Summary{Files: 60},
 			99,
-			"60/120 files · 14 series · Normal 35/s · cache 75% · 1h00m · about 1h00m left",
+			"60/120 files · 14 series · 35/s · cache 75 % · 1h00m · about 1h00m left",
 		},
 		{
 			"some are pending", middle,
 			report.Summary{Files: 19, Pending: 3},
 			79,
-			"19/120 files · 3 pending · 14 series · Normal 35/s · cache 75% · 10 s",
+			"19/120 files · 3 pending · 14 series · 35/s · cache 75 % · 10 s",
 		},
 		{
 			"offline", with(func(p *app.Progress) { p.State, p.Rate, p.Elapsed = "offline", 0, 0 }),
 			report.Summary{Files: 1},
-			79, "1/120 files · 14 series · offline · cache 75%",
+			79, "1/120 files · 14 series · offline · cache 75 %",
 		},
 		{
 			"a pause", waits(app.Wait{
@@ -82,7 +82,7 @@ func TestTheStatusLineSaysHowARunStands(t *testing.T) {
 			}),
 			report.Summary{Files: 40},
 			120,
-			"TMDB asks us to wait 42 s (429) · 40/120 files · 14 series · Normal 35/s · cache 75% · 10 s",
+			"TMDB asks us to wait 42 s (429) · 40/120 files · 14 series · 35/s · cache 75 % · 10 s",
 		},
 		{
 			"a pause that another process was told", waits(app.Wait{Block: ratelimit.Block{
@@ -91,12 +91,12 @@ func TestTheStatusLineSaysHowARunStands(t *testing.T) {
 			}}),
 			report.Summary{Files: 40},
 			60,
-			"TMDB asks us to wait 3m20s · 40/120 files · Normal 35/s",
+			"TMDB asks us to wait 3m20s · 40/120 files · 35/s",
 		},
 		{"a pause that is over", waits(app.Wait{
 			Block:  ratelimit.Block{Cause: ratelimit.ReasonPause, Until: now},
 			Status: 429,
-		}), report.Summary{Files: 40}, 30, "40/120 files · Normal 35/s"},
+		}), report.Summary{Files: 40}, 30, "40/120 files · 35/s"},
 		{
 			"an outage", waits(app.Wait{Block: ratelimit.Block{
 				State: ratelimit.Sleep,
@@ -104,7 +104,7 @@ func TestTheStatusLineSaysHowARunStands(t *testing.T) {
 			}}),
 			report.Summary{Files: 40},
 			65,
-			"TMDB is failing, next try in 2 s · 40/120 files · Normal 35/s",
+			"TMDB is failing, next try in 2 s · 40/120 files · 35/s",
 		},
 		{
 			"many 429s", waits(app.Wait{Block: ratelimit.Block{
@@ -133,7 +133,7 @@ func TestTheStatusLineSaysHowARunStands(t *testing.T) {
 			"another's answer", with(func(p *app.Progress) { p.AwaitsOtherProcess = true }),
 			report.Summary{},
 			80,
-			"waiting for another anivault's answer · 0/120 files · Normal 35/s · cache 75%",
+			"waiting for another anivault's answer · 0/120 files · 35/s · cache 75 %",
 		},
 		{
 			"another's answer in an outage", with(func(p *app.Progress) {
@@ -141,12 +141,12 @@ func TestTheStatusLineSaysHowARunStands(t *testing.T) {
 					State: ratelimit.Sleep, Cause: ratelimit.ReasonProbeFailed,
 					Until: in(9 * time.Second),
 				}}
-			}), report.Summary{}, 60, "TMDB is still failing, next try in 9 s · 0/120 files",
+			}), report.Summary{}, 60, "TMDB is still failing, next try in 9 s · 0/120 files · 35/s",
 		},
 		{
 			"a retry", waits(app.Wait{Block: ratelimit.Block{Cause: ratelimit.ReasonBackoff, Until: in(time.Second)}}),
 			report.Summary{},
-			45, "trying one again in 1 s · 0/120 files",
+			45, "retrying in 1 s · 0/120 files · 35/s",
 		},
 		{"no room for the words", waits(app.Wait{Block: ratelimit.Block{
 			Cause: ratelimit.ReasonPause,
@@ -175,11 +175,14 @@ func TestANarrowerLineSaysLessButNothingElse(t *testing.T) {
 		room int
 		want string
 	}{
-		{107, "TMDB asks us to wait 42 s (429) · 40/120 files · 2 pending · 14 series · Throttle 8.75/s · cache 75% · 10 s"},
-		{104, "TMDB asks us to wait 42 s (429) · 40/120 files · 2 pending · 14 series · Throttle 8.75/s · cache 75%"},
-		{97, "TMDB asks us to wait 42 s (429) · 40/120 files · 2 pending · Throttle 8.75/s · cache 75%"},
-		{79, "TMDB asks us to wait 42 s (429) · 40/120 files · 2 pending · Throttle 8.75/s"},
-		{70, "TMDB asks us to wait 42 s (429) · 40/120 files · Throttle 8.75/s"},
+		{
+			107,
+			"TMDB asks us to wait 42 s (429) · 40/120 files · 2 pending · 14 series · slowed to 8.75/s · cache 75 % · 10 s",
+		},
+		{104, "TMDB asks us to wait 42 s (429) · 40/120 files · 2 pending · 14 series · slowed to 8.75/s · cache 75 %"},
+		{97, "TMDB asks us to wait 42 s (429) · 40/120 files · 2 pending · slowed to 8.75/s · cache 75 %"},
+		{79, "TMDB asks us to wait 42 s (429) · 40/120 files · 2 pending · slowed to 8.75/s"},
+		{70, "TMDB asks us to wait 42 s (429) · 40/120 files · slowed to 8.75/s"},
 		{50, "TMDB asks us to wait 42 s (429) · 40/120 files"},
 		{40, "TMDB asks us to wait 42 s (429)"},
 		{30, "wait 42 s"},

@@ -174,7 +174,7 @@ func TestTheStatusLineComesBeforeTheFirstAnswer(t *testing.T) {
 	term := onTerminal(t, 80, 24, s.env, "match", s.lib)
 	term.until(`looking for files`)
 	term.until(`0/\d+\+? files`)
-	term.until(`Normal 35/s`)
+	term.until(`35/s`)
 	term.press(ctrlC)
 	status, raw := term.end()
 	if screen := strings.Join(term.screen(strings.ReplaceAll(raw, "^C", "")), "\n"); status != 130 ||

@@ -63,7 +63,7 @@ func newOrganize(f *factory) *cobra.Command {
 	})
 	flags := cmd.Flags()
 	addPlanFlags(cmd)
-	flags.BoolVar(&o.inPlace, "in-place", false, "allow --to to hold PATH, or PATH to hold --to: files are moved")
+	flags.BoolVar(&o.inPlace, "in-place", false, "allow --to inside PATH, or PATH inside --to; files are moved")
 	flags.StringVar(&o.recordsFile, "from", "",
 		"take the records of match --format ndjson from `FILE` (- for stdin) and match nothing")
 	flags.StringVar(&o.match.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
@@ -137,21 +137,21 @@ func (o *organizeRun) run(cmd *cobra.Command, args []string) error {
 func (o *organizeRun) check(cmd *cobra.Command, args []string) error {
 	switch {
 	case o.planFile != "" && cmd.Flags().Changed("format"):
-		return usagef("leave one of them out", "--plan and --format exclude each other: a plan has a format of its own")
+		return usagef("leave one of them out", "--plan and --format can't be used together: a plan has its own format")
 	case o.yes && o.planFile != "":
 		return usagef("leave one of them out",
-			"--yes and --plan exclude each other: one carries the plan out, the other saves it")
+			"--yes and --plan can't be used together: one carries the plan out, the other saves it")
 	case o.yes && !apply.Supported:
 		return errUnsupported
 	case o.recordsFile != "" && o.match.interactive:
 		return usagef("leave one of them out", "--from and --interactive exclude each other: --from matches nothing")
 	case o.recordsFile != "" && o.match.filesFrom != "":
-		return usagef("leave one of them out", "--from and --files-from exclude each other")
+		return usagef("leave one of them out", "--from and --files-from can't be used together")
 	case o.match.nulSeparated && o.match.filesFrom == "":
 		return usagef("for example: find . -print0 | anivault organize --files-from - -0 --to ~/Library",
 			"-0 needs --files-from")
 	case o.match.filesFrom != "" && len(args) > 0:
-		return usagef("leave out PATH or the list", "PATH and a list exclude each other")
+		return usagef("leave out PATH or the list", "PATH and a list can't be used together")
 	case o.recordsFile == "" && o.match.filesFrom == "" && len(args) == 0:
 		return usagef("for example: anivault organize ~/Downloads --to /srv/library", "no PATH given")
 	}
@@ -266,7 +266,7 @@ func (o *organizeRun) finish(ctx context.Context, incomplete error) error {
 	case o.format == "ndjson":
 		err = o.printOps(result)
 	default:
-		err = printTree(o.f, result)
+		err = printTree(o.f, result, !o.shouldPrompt(result))
 	}
 	if exit, ok := errors.AsType[*exitError](err); ok {
 		return exit
@@ -319,12 +319,16 @@ func writePlan(out io.Writer, r *organize.Result) error {
 func (o *organizeRun) printPlanSummary(r *organize.Result) {
 	s := summarize(o, r)
 	parts := []lang.Text{lang.Textf("%s %s", string(r.Mode), lang.Count(s.Planned, "file"))}
+	skipped := "skip %d"
+	if o.shouldPrompt(r) {
+		skipped = "skip %d (l lists them)"
+	}
 	for _, c := range []struct {
 		text string
 		n    int
-	}{{"skip %d", s.Left}, {"%d in conflict", s.Conflicts}, {"%d already in place", s.InPlace}} {
+	}{{skipped, s.Left}, {"%d in conflict", s.Conflicts}, {"%d already in place", s.InPlace}} {
 		if c.n > 0 {
-			parts = append(parts, lang.Textf(c.text, c.n))
+			parts = append(parts, lang.Textf(c.text, lang.Number(c.n)))
 		}
 	}
 	o.f.say("Plan: %s. Nothing has changed yet.\n", lang.Join(parts, ", "))

@@ -31,7 +31,7 @@ func (o *organizeRun) apply(ctx context.Context, r *organize.Result) error {
 		return err
 	}
 	if o.format != "ndjson" {
-		if err := printTree(o.f, r); err != nil {
+		if err := printTree(o.f, r, true); err != nil {
 			return err
 		}
 	}
@@ -76,7 +76,7 @@ type planPrompt struct {
 }
 
 const planPromptHelp = "a carries the plan out, e opens it in your editor, s saves it to a file, " +
-	"q or Enter leaves all as it is\n"
+	"l lists the skipped files, q or Enter changes nothing\n"
 
 func (o *organizeRun) promptForPlan(ctx context.Context, r *organize.Result) error {
 	plan, err := reparsePlan(r)
@@ -107,10 +107,16 @@ func (o *organizeRun) promptForPlan(ctx context.Context, r *organize.Result) err
 			if saved, err := a.save(ctx); saved || err != nil {
 				return a.readError(ctx, err)
 			}
+		case "l", "list":
+			out := bufio.NewWriter(o.f.streams.Out)
+			printSkipped(out, r, false, o.f.streams.OutWidth())
+			if err := out.Flush(); err != nil {
+				return err
+			}
 		case "?", "help":
 			o.f.say(planPromptHelp)
 		default:
-			o.f.say("%s is not one of the answers: %s", ui.Printable(answer), lang.Say(planPromptHelp))
+			o.f.say("%s is not an answer: %s", ui.Printable(answer), lang.Say(planPromptHelp))
 		}
 	}
 }
@@ -230,7 +236,7 @@ func savePlan(path string, fill func(io.Writer) error) error {
 		return planExistsError(path)
 	}
 	if of, ok := errors.AsType[*fs.PathError](err); ok { // its path is that of a temporary file
-		return exitErrorf(exitUsage, "name a file in a folder that is there and that you may write to",
+		return exitErrorf(exitUsage, "name a file in an existing folder that you can write to",
 			"write %s: %w", ui.Printable(path), of.Err)
 	}
 	return err
@@ -313,7 +319,7 @@ func absSlashPath(name string) string {
 	return name
 }
 
-func printTree(f *factory, r *organize.Result) error {
+func printTree(f *factory, r *organize.Result, listSkipped bool) error {
 	out := bufio.NewWriter(f.streams.Out)
 	width := f.streams.OutWidth()
 	say := func(indent int, text string) {
@@ -337,24 +343,30 @@ func printTree(f *factory, r *organize.Result) error {
 		}
 		say(4, to+"  "+from)
 	}
-	for _, conflicts := range []bool{true, false} {
-		heading := map[bool]string{true: "in conflict", false: "left"}[conflicts]
-		for _, l := range r.Skipped {
-			if l.Code.IsConflict() != conflicts {
-				continue
-			}
-			if heading != "" {
-				fmt.Fprintln(out, lang.Say(heading))
-				heading = ""
-			}
-			why := lang.Say(l.Code.Meaning())
-			if l.Why != "" {
-				why += ": " + ui.Escaped(lang.Say(l.Why))
-			}
-			say(2, fmt.Sprintf("%s  (%s)", ui.Printable(l.Path), why))
-		}
+	printSkipped(out, r, true, width)
+	if listSkipped {
+		printSkipped(out, r, false, width)
 	}
 	return out.Flush()
+}
+
+// printSkipped lists the files that are in conflict, or the other skipped ones.
+func printSkipped(out io.Writer, r *organize.Result, conflicts bool, width int) {
+	heading := map[bool]string{true: "in conflict", false: "skipped"}[conflicts]
+	for _, l := range r.Skipped {
+		if l.Code.IsConflict() != conflicts {
+			continue
+		}
+		if heading != "" {
+			fmt.Fprintln(out, lang.Say(heading))
+			heading = ""
+		}
+		why := lang.Say(l.Code.Meaning())
+		if l.Why != "" {
+			why += ": " + ui.Escaped(lang.Say(l.Why))
+		}
+		fmt.Fprintln(out, ui.WrapHanging(fmt.Sprintf("  %s  (%s)", ui.Printable(l.Path), why), width, 4))
+	}
 }
 
 type targetLine struct {

@@ -409,7 +409,7 @@ func TestARunIsInterrupted(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	release := func() {}
-	for i, words := range []string{"was interrupted", "is at work"} {
+	for i, words := range []string{"was interrupted", "is in progress"} {
 		atWork := i == 1
 		if atWork {
 			release, err = lockfile.Acquire(t.Context(), filepath.Join(filepath.Dir(journal), "lock"), lockfile.Exclusive,
@@ -429,7 +429,7 @@ func TestARunIsInterrupted(t *testing.T) {
 		}
 		line, at := "  interrupted  ", ""
 		if atWork {
-			line, at = "  at work  ", `"at_work":true`
+			line, at = "  in progress  ", `"at_work":true`
 		}
 		if out, err = s.program("history", "--format", "table").Output(); err != nil || !strings.Contains(string(out), line) {
 			t.Errorf("history: %v:\n%s", err, out)
@@ -523,8 +523,8 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 		"apply":   {[]string{"a"}, "out/Cowboy Bebop (1998) [tmdbid-30991]/Season 01", "undo: anivault undo"},
 		"edit":    {[]string{"e", "a"}, "out/Mine/Season 01", "undo: anivault undo"},
 		"edited":  {[]string{"e", ""}, "", "edited: the plan has 3 files in 3 units now; a carries it out"},
-		"help":    {[]string{"?", "q"}, "", "s saves it to a file, q or Enter leaves all as it is"},
-		"else":    {[]string{"x", "q"}, "", "x is not one of the answers: a carries the plan out"},
+		"help":    {[]string{"?", "q"}, "", "l lists the skipped files, q or Enter changes nothing"},
+		"else":    {[]string{"x", "q"}, "", "x is not an answer: a carries the plan out"},
 		"back":    {[]string{"s", "q", "q"}, "", "nothing was changed"},
 		"the end": {[]string{"\x04"}, "", "nothing was changed"},
 		"nowhere": {[]string{"s", "no/where.plan", "q"}, "", "write no/where.plan: no such file or directory"},

@@ -243,7 +243,7 @@ func (f *factory) expandHome(arg string) string {
 func newUnpin(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unpin PATH|TITLE...",
-		Short: "Take back a pin",
+		Short: "Remove a pin",
 		Args:  atLeastOne("PATH or TITLE", "anivault pins lists what is pinned"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return f.completePinned(cmd, args), cobra.ShellCompDirectiveNoFileComp

@@ -124,9 +124,9 @@ func newRoot(f *factory) *cobra.Command {
 	flags.CountVarP(&f.verbose, "verbose", "v", "log more: -v info, -vv debug")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress and no summary on stderr")
 	flags.BoolVar(&f.noProgress, "no-progress", false, "no progress on stderr")
-	flags.StringVar(&f.color, "color", "auto", "colour `WHEN`: auto, always or never (NO_COLOR is honoured)")
+	flags.StringVar(&f.color, "color", "auto", "use colour `WHEN`: auto, always or never (NO_COLOR is honoured)")
 	flags.StringVar(&f.lang, "lang", "",
-		"the language of messages, `LANG`: en or ko (default: that of LC_ALL, LC_MESSAGES or LANG)")
+		"message language `LANG`: en or ko (default: from LC_ALL, LC_MESSAGES or LANG)")
 	completeWords(root, "lang", lang.Names()...)
 	completeWords(root, "color", "auto", "always", "never")
 

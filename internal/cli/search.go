@@ -64,8 +64,7 @@ func newSearch(f *factory) *cobra.Command {
 	addRequestFlags(cmd, &offline)
 	addSettingFlags(cmd, cmd.Flags(), "match.type")
 	cmd.Flags().Lookup("type").Usage = "`KIND` to look for: auto (either), tv or movie"
-	cmd.Flags().IntVar(&year, "year", 0, "only works first shown in `YEAR`; for a series, any year in which an "+
-		"episode aired")
+	cmd.Flags().IntVar(&year, "year", 0, "only results from `YEAR`; for a series, any year in which an episode aired")
 	return cmd
 }
 
@@ -115,28 +114,22 @@ func runSearch(ctx context.Context, f *factory, run *app.App, w decide.TitleSear
 		return err
 	}
 	if more {
-		f.say("there are more: --year and --type narrow it down\n")
+		f.say("there are more results: narrow them down with --year and --type\n")
 	}
 	if failed != nil {
-		_, why := app.Explain(failed)
-		return incompleteSearchError(f, w, len(found), why, run.Offline())
+		switch code, why := app.Explain(failed); {
+		case !run.Offline():
+			return exitErrorf(exitIncomplete, code.Info().Next, "the results are incomplete: %s", why)
+		case len(found) == 0:
+			return exitErrorf(exitIncomplete, "leave out --offline to ask TMDB",
+				"neither the cache nor the index has the title %s", ui.Printable(w.Text))
+		}
+		return nil
 	}
 	if len(found) == 0 {
 		f.say("TMDB has nothing with the title %s\n", ui.Printable(w.Text))
 	}
 	return nil
-}
-
-func incompleteSearchError(f *factory, w decide.TitleSearch, found int, why lang.Text, offline bool) error {
-	switch {
-	case found > 0 && offline:
-		return nil
-	case found == 0 && offline:
-		return exitErrorf(exitIncomplete, "leave out --offline to ask TMDB",
-			"neither the cache nor the index has the title %s", ui.Printable(w.Text))
-	}
-	return exitErrorf(exitIncomplete, "anivault status says how TMDB is doing",
-		"TMDB could not be asked for all results: %s", why)
 }
 
 func newJSONSearchResult(f decide.SearchResult) jsonSearchResult {

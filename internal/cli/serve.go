@@ -38,7 +38,7 @@ func newServe(f *factory) *cobra.Command {
 
 func newServeCheck(f *factory) *cobra.Command {
 	var offline bool
-	cmd := &cobra.Command{Use: "check", Short: "Check all that serve checks before it listens"}
+	cmd := &cobra.Command{Use: "check", Short: "Check everything that serve checks before it starts"}
 	f.setRun(cmd, nil, func(c invocation) error {
 		cfg, err := loadServe(f, c.Command, offline)
 		if err == nil {
@@ -174,7 +174,7 @@ func newServeTokenNew(f *factory) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		f.say("this is shown once and not stored; %s sends it instead of a TMDB token:\n", client.Name)
+		f.say("Copy this token now; it won't be shown again. %s sends it instead of a TMDB token:\n", client.Name)
 		_, err = fmt.Fprintln(f.streams.Out, token)
 		return err
 	})
@@ -259,9 +259,9 @@ func newServeTokenRevoke(f *factory) *cobra.Command {
 		switch {
 		case left > 0:
 		case c.cfg.NeedsClient():
-			f.say("no client is left: the gateway refuses everybody, and does not start again without one\n")
+			f.say("no clients remain: the gateway refuses all requests, and won't start again without one\n")
 		default:
-			f.say("no client is left: anyone who can reach the gateway now needs no token\n")
+			f.say("no clients remain: anyone who can reach the gateway can use it without a token\n")
 		}
 		return nil
 	})

@@ -26,8 +26,8 @@ func TestErrorsThatAPersonCanMendAreHinted(t *testing.T) {
 		"plain port": {fmt.Errorf("ask: %w", &tmdb.ConfigError{Kind: tmdb.ConfigPlainPort}), "http://"},
 		"not HTTP":   {&tmdb.ConfigError{Kind: tmdb.ConfigNotHTTP}, "port"},
 		"TLS":        {&tmdb.ConfigError{Kind: tmdb.ConfigTLS}, "base_url"},
-		"redirect":   {&tmdb.ConfigError{Kind: tmdb.ConfigRedirect}, "the key is not sent there"},
-		"downgrade":  {&tmdb.ConfigError{Kind: tmdb.ConfigDowngrade}, "the key is not sent there"},
+		"redirect":   {&tmdb.ConfigError{Kind: tmdb.ConfigRedirect}, "the key was not sent there"},
+		"downgrade":  {&tmdb.ConfigError{Kind: tmdb.ConfigDowngrade}, "the key was not sent there"},
 		"proxy":      {&tmdb.ConfigError{Kind: tmdb.ConfigProxy}, "HTTPS_PROXY"},
 		"refused key": {
 			&tmdb.UnauthorizedError{Cause: &tmdb.Error{HTTPStatus: 401, Code: 7}},

@@ -108,7 +108,7 @@ func writeTemplates(_ *cobra.Command, out io.Writer, width int) {
 		fmt.Fprintf(out, "\n%s\n  show     %s\n  season   %s\n  episode  %s\n  movie    %s\n", name, t.Show, t.Season,
 			t.Episode, t.Movie)
 	}
-	fmt.Fprint(out, lang.Say("\nWhy a file is left (\"error\":{\"code\":...})\n\n"))
+	fmt.Fprint(out, lang.Say("\nWhy a file is skipped (\"error\":{\"code\":...})\n\n"))
 	for _, code := range organize.Codes() {
 		writeHanging(out, 2, "  "+string(code), 18, code.Meaning(), width)
 	}

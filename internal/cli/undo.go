@@ -85,9 +85,9 @@ func (a *applyRun) undoRun(
 		case *matches == 0:
 			return nil, usagef(lang.Textf("a pattern is compared with whole paths and with each part of them, "+
 				"old and new; anivault history %s lists them", run.ID),
-				"no file of the run %s fits %s; nothing was done", run.ID, ui.Printable(a.onlyGlob))
+				"no file of run %s matches %s; nothing was done", run.ID, ui.Printable(a.onlyGlob))
 		default:
-			a.f.say("everything that fits %s is already back\n", ui.Printable(a.onlyGlob))
+			a.f.say("everything that matches %s has already been put back\n", ui.Printable(a.onlyGlob))
 			return nil, nil
 		}
 		return out, nil
@@ -97,7 +97,7 @@ func (a *applyRun) undoRun(
 func undoQuestion(r *apply.Run, only string) lang.Text {
 	what := lang.Count(r.Files-r.Undone, "file")
 	if only != "" {
-		what = lang.Textf("what fits %s of %s", ui.Printable(only), what)
+		what = lang.Textf("what matches %s in %s", ui.Printable(only), what)
 	}
 	return lang.Textf("Put back the run %s of %s (%s, %s to %s)?", r.ID, ui.Clock(r.Begun), what, r.Mode,
 		ui.Printable(strings.Join(r.Targets, ", ")))
@@ -172,7 +172,7 @@ func (a *applyRun) verify(ctx context.Context, cfg *config.Config, args []string
 	}
 	if run.Stage.IsUnfinished() {
 		if atWork {
-			a.f.warn("the run %s is at work", run.ID)
+			a.f.warn("run %s is in progress", run.ID)
 		} else {
 			a.f.warn("the run %s was interrupted", run.ID)
 			printHint(a.f.streams, continueOrUndoHint(run.ID))
@@ -197,7 +197,7 @@ func (a *applyRun) verify(ctx context.Context, cfg *config.Config, args []string
 		return err
 	}
 	ok, planned, undone := out.Count(apply.StatusOK), out.Count(apply.StatusPlanned), out.Count(apply.StatusUndone)
-	a.f.say("%s as the run %s left them, %d not\n", lang.Count(ok, "file"), run.ID,
+	a.f.say("%s unchanged since run %s, %d changed\n", lang.Count(ok, "file"), run.ID,
 		len(out.Results)-ok-planned-undone-out.Count(apply.StatusRefused))
 	if planned > 0 {
 		a.f.say("%s not reached\n", lang.Count(planned, "file"))

@@ -133,7 +133,8 @@ func (c *Config) value(key string) Value {
 	return c.values[i]
 }
 
-func (c *Config) isDefault(key string) bool { return c.value(key).Origin == "default" }
+// IsDefault reports whether a setting has its default value because it was set nowhere.
+func (c *Config) IsDefault(key string) bool { return c.value(key).Origin == "default" }
 
 func (v Value) place(file source) string {
 	switch kind, where, _ := strings.Cut(v.Origin, " "); kind {
@@ -218,15 +219,16 @@ var (
 
 var errNoHome = &Error{
 	Name: "HOME",
-	Reason: "it is not set, and files live below it; set it, or ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR and " +
-		"ANIVAULT_DATA_DIR",
+	Reason: "it is not set, and anivault keeps its files below it; set it, or ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR " +
+		"and ANIVAULT_DATA_DIR",
 }
 
 func (d standardDir) path(env map[string]string) (string, error) {
 	const appName = "anivault"
 	if runtime.GOOS == "windows" {
 		if env[d.windowsVariable] == "" {
-			return "", &Error{Name: "%" + d.windowsVariable + "%", Reason: "it is not set, and files live below it"}
+			return "", &Error{Name: "%" + d.windowsVariable + "%", Reason: "it is not set, and anivault keeps its files " +
+				"below it"}
 		}
 		return filepath.Join(env[d.windowsVariable], appName, d.windowsSubfolder), nil
 	}

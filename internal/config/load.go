@@ -140,7 +140,7 @@ func boundsText(format string, args []any) lang.Text { return lang.Textf(format,
 // complete fills in defaults that depend on other settings or on env, reads the files that settings name, and checks
 // settings that depend on each other.
 func (c *Config) complete(env map[string]string) error {
-	if c.isDefault("limiter.concurrency") { // the user may have set only concurrency_total
+	if c.IsDefault("limiter.concurrency") { // the user may have set only concurrency_total
 		c.Tuning.Concurrency = min(c.Tuning.Concurrency, c.Tuning.ConcurrencyTotal)
 	}
 	if err := cmp.Or(c.Tuning.Validate(), c.CheckConnectionLimit(c.Tuning)); err != nil {
@@ -256,9 +256,9 @@ func (c *Config) warnings(env map[string]string) []lang.Text {
 	holdsKey(c.TMDB.TokenFile)
 	holdsKey(c.Serve.TLSKey)
 	if c.accountsOverriddenBy != "" {
-		text := "%s wins over %s: its key alone is used"
+		text := "%s overrides %s: only its key is used"
 		if !c.HasKey() {
-			text = "%s wins over %s: no key is sent"
+			text = "%s overrides %s: no key is sent"
 		}
 		out = append(out, lang.Textf(text, c.accountsOverriddenBy, c.file.location("accounts")))
 	}

@@ -167,11 +167,11 @@ func isLoopback(host string) bool {
 // PrepareServe completes the settings of the gateway: concurrency defaults to concurrency_total, and the clients of
 // clients.yaml are added. It returns an *Error for invalid settings. See also CheckExposure.
 func (c *Config) PrepareServe() error {
-	if c.isDefault("limiter.concurrency") {
+	if c.IsDefault("limiter.concurrency") {
 		c.Tuning.Concurrency = c.Tuning.ConcurrencyTotal
 	}
 	const of, all = "serve.queue.per_client", "serve.queue.max"
-	if s := &c.Serve; s.QueuePerClient > s.QueueMax && !c.isDefault(of) && !c.isDefault(all) {
+	if s := &c.Serve; s.QueuePerClient > s.QueueMax && !c.IsDefault(of) && !c.IsDefault(all) {
 		return &Error{
 			Name: c.place(of), Value: strconv.Itoa(s.QueuePerClient),
 			Reason: lang.Textf("is above %s, which is %d: lower it, or raise %[1]s", c.place(all), s.QueueMax),
@@ -269,7 +269,7 @@ func (c *Config) CheckFilesStillExist(before *Config) error {
 	case !slices.ContainsFunc(before.Serve.Clients, func(k Client) bool { return k.isFrom(path) }), fileExists(path):
 		return nil
 	}
-	return fileError(path, "is gone: put it back, or restart to go on without it")
+	return fileError(path, "is gone: put it back, or restart to continue without it")
 }
 
 func fileExists(path string) bool {

@@ -299,7 +299,7 @@ func (d *Deciders) searchText(ctx context.Context, s match.Series, q *Question, 
 	switch {
 	case res.Err != nil:
 		why, _ := d.explainError(res.Err)
-		q.Note = lang.Textf("TMDB could not be asked: %s", why)
+		q.Note = lang.Textf("no answer from TMDB: %s", why)
 		return
 	case len(res.Candidates) == 0:
 		q.Note = lang.Textf("nothing found for %q", text)

@@ -90,10 +90,10 @@ func (d *Deciders) placesNoFile(ctx context.Context, s match.Series, res resolut
 
 func offlineReason(season, offset int) lang.Text {
 	if offset > 0 {
-		return lang.Textf("by the lists: season %d, counted on from episode %d; unchecked, because TMDB could not be asked",
+		return lang.Textf("from the imported lists: season %d, counted from episode %d (not checked with TMDB)",
 			season, offset)
 	}
-	return lang.Textf("by the lists: season %d; unchecked, because TMDB could not be asked", season)
+	return lang.Textf("from the imported lists: season %d (not checked with TMDB)", season)
 }
 
 func (d *Deciders) resolveOffline(
@@ -109,7 +109,7 @@ func (d *Deciders) resolveOffline(
 	}
 	out := resolution{Resolution: match.Resolution{Outcome: match.Outcome{
 		Status: match.Matched, Confidence: confidence, Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: c.Original,
-		DecidedBy: match.DecidedByIndex, Reason: "by the title index alone; TMDB could not be asked",
+		DecidedBy: match.DecidedByIndex, Reason: "from the title index only: TMDB was not available",
 		Steps: asked.Steps, Err: asked.Err,
 	}}}
 	if c.Kind != match.TV {
@@ -119,7 +119,7 @@ func (d *Deciders) resolveOffline(
 	out.adjust = func(d match.Decision, r release.Release) match.Decision {
 		d = placeOffline(d, r, c, siblings)
 		if d.Status == match.Matched && d.Season == nil && !lasts { // a retry may soon succeed
-			d.Status, d.Reason = match.Pending, "the title index knows the entry, but its seasons could not be asked for"
+			d.Status, d.Reason = match.Pending, "the title index has the entry, but its seasons could not be fetched"
 		}
 		return d
 	}
@@ -152,7 +152,8 @@ func placeOffline(d match.Decision, r release.Release, c index.Candidate, siblin
 	if d.Status != match.Matched {
 		return d
 	}
-	d.Reason = "the title index knows the entry; which season and episode, only TMDB can tell, and it could not be asked"
+	d.Reason = "the title index has the entry, but its seasons and episodes are known only to TMDB, which was not " +
+		"available"
 	eps, ok := wholeEpisodes(r)
 	if !ok {
 		return d
@@ -163,7 +164,7 @@ func placeOffline(d match.Decision, r release.Release, c index.Candidate, siblin
 		})
 		if c.Season == nil && known && n > 0 {
 			d.Season, d.Episodes, d.EpisodeConfidence = &n, eps, &offlineEpisodeConfidence
-			d.Reason = lang.Textf("the lists have a season %d; unchecked, because TMDB could not be asked", n)
+			d.Reason = lang.Textf("the lists have a season %d (not checked with TMDB)", n)
 			return d
 		}
 		if c.Season == nil {

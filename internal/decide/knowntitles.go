@@ -239,7 +239,7 @@ func (d *Deciders) byKnownTitles(ctx context.Context, s *series) (out resolution
 		return out, false
 	}
 	step := match.Step{
-		Stage: "known", Detail: lang.Textf("%s %d, fetched before, bears this title: no search", e.kind, e.id),
+		Stage: "known", Detail: lang.Textf("%s %d, fetched earlier, has this title: no search needed", e.kind, e.id),
 	}
 	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
 	s.unlock()

@@ -102,7 +102,7 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 	pin := *s.pin
 	res := d.resolver.ResolveID(ctx, s.Series, pin.Kind, pin.ID)
 	res.DecidedBy = match.DecidedByPin
-	step := match.Step{Stage: "pin", Detail: lang.Textf("the user's choice: %s", pin.String())}
+	step := match.Step{Stage: "pin", Detail: lang.Textf("pinned: %s", pin.String())}
 	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
 	out := resolution{readings: func(r release.Release) []release.Release { return []release.Release{applyPin(r, pin)} }}
 	switch gone := errors.Is(res.Err, match.ErrNoEntry); {
@@ -204,18 +204,18 @@ func decideByPinOffline(d match.Decision, r release.Release, p pins.Pin, cause e
 	}
 	out := match.Decision{Outcome: match.Outcome{
 		Status: match.Matched, Confidence: 1, Kind: p.Kind, ID: p.ID, DecidedBy: match.DecidedByPin,
-		Reason: "the user's choice; TMDB could not be asked, so titles are missing", Steps: d.Steps, Err: cause,
+		Reason: "pinned, but TMDB was not available, so titles are missing", Steps: d.Steps, Err: cause,
 	}}
 	if p.Kind == match.Movie {
 		return out
 	}
 	eps, ok := wholeEpisodes(r)
 	if p.Season == nil || !ok {
-		d.Reason = lang.Textf("%s is the user's choice, but its seasons could not be asked for", p.Entry())
+		d.Reason = lang.Textf("%s is pinned, but its seasons could not be fetched", p.Entry())
 		return d
 	}
 	out.Season, out.Episodes, out.EpisodeConfidence = p.Season, eps, &out.Confidence
-	out.Reason = "the user's choice; TMDB could not be asked, so the episode is unchecked and titles are missing"
+	out.Reason = "pinned, but TMDB was not available, so the episode is not checked and titles are missing"
 	return out
 }
 

@@ -4,10 +4,10 @@ import "testing"
 
 func TestWhatTheIndexSaysIsSaidInWords(t *testing.T) {
 	for got, want := range map[string]string{
-		offlineReason(1, 0).String(): "by the lists: season 1; unchecked, because TMDB could not be asked",
+		offlineReason(1, 0).String(): "from the imported lists: season 1 (not checked with TMDB)",
 		offlineReason(
 			1, 12,
-		).String(): "by the lists: season 1, counted on from episode 12; unchecked, because TMDB could not be asked",
+		).String(): "from the imported lists: season 1, counted from episode 12 (not checked with TMDB)",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -58,11 +58,11 @@ func TestKorean(t *testing.T) {
 	inKorean(t)
 	for _, row := range []struct{ name, got, want string }{
 		{"a text", Say("no TMDB key is set"), "TMDB 키가 설정되지 않았습니다"},
-		{"a number is no amount of money", Sprintf("%d is a year of it", 2023), "2023년이 작품의 연도와 일치함"},
+		{"a number is no amount of money", Sprintf("%d is one of its years", 2023), "2023년이 작품의 연도와 일치함"},
 		{"words in another order", Sprintf("%d of %d answers from the cache", 3, 10), "답 10건 중 캐시에서 3건"},
 		{
 			"a title with words of ours stays", Sprintf("%q and %q fit about equally", "files: all matched", "all"),
-			`"files: all matched"와(과) "all"이(가) 비슷하게 들어맞습니다`,
+			`"files: all matched"와(과) "all"이 비슷하게 일치합니다`,
 		},
 		{"a word", Say("matched"), "매칭"},
 		{
@@ -75,7 +75,7 @@ func TestKorean(t *testing.T) {
 			"--exclude 옵션: 비어 있습니다",
 		},
 		{
-			"two reasons", Say(Join([]Text{"spelled exactly the same", Textf("%d is a year of it", 1998)}, "; ")),
+			"two reasons", Say(Join([]Text{"spelled exactly the same", Textf("%d is one of its years", 1998)}, "; ")),
 			"표기가 정확히 같음; 1998년이 작품의 연도와 일치함",
 		},
 		{

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"io"
 	"iter"
 	"slices"
 	"strconv"
@@ -98,7 +99,11 @@ func (t Text) translate(catalogue map[string]string) string {
 	var b strings.Builder
 	b.Grow(len(t))
 	for text, v := range splitFormat(format) {
-		b.WriteString(text)
+		if catalogue == nil {
+			b.WriteString(text)
+		} else {
+			appendTranslated(&b, text)
+		}
 		if v.letter == 0 || v.arg >= len(args) {
 			continue
 		}
@@ -129,7 +134,19 @@ func Count(n int, noun string) Text {
 	default:
 		noun += "s"
 	}
-	return Textf("%d "+noun, n)
+	return Textf("%d "+noun, Number(n))
+}
+
+// Number is a count of things, which is written with separators: 19,982.
+type Number int64
+
+// Format implements fmt.Formatter for all verbs without flags.
+func (n Number) Format(f fmt.State, _ rune) {
+	digits := strconv.FormatInt(int64(n), 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	_, _ = io.WriteString(f, digits)
 }
 
 // Join joins texts with a separator, which is not translated.

@@ -227,7 +227,7 @@ func (j *resolveJob) resolveExternalID(ctx context.Context) (res Resolution, ok 
 			return j.resolution(Outcome{Status: Pending, Err: err, Reason: "the id in the path could not be looked up"}), true
 		}
 		j.origin = j.origin.CombinedWith(o)
-		j.addStep("search", &o, "%s id %s: %d rows", id.Source, id.Value, len(hits))
+		j.addStep("search", &o, "%s id %s: %d results", id.Source, id.Value, len(hits))
 		if h, found := j.hitOfKind(id, hits); found {
 			return j.resolveID(ctx, h.Kind, h.ID), true
 		}

@@ -27,7 +27,7 @@ func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []De
 		p := newPlacer(ctx, r.Source, f.Release, res)
 		places[i] = p.place(numbering.forFile(files, p))
 		if p.err != nil {
-			out[i].Status, out[i].Err, out[i].Reason = Pending, p.err, "an episode group could not be asked for"
+			out[i].Status, out[i].Err, out[i].Reason = Pending, p.err, "an episode group could not be fetched"
 			places[i] = placement{}
 		}
 		for _, s := range p.steps {
@@ -72,7 +72,7 @@ func startDecision(f File, res Resolution) (d Decision, open bool) {
 			d.Reason = "an extra of it, not an episode"
 			return d, false
 		case d.Status != Pending:
-			d.Status, d.Confidence, d.Reason, d.Err = Skipped, 0, "an extra, and it is not certain of what", nil
+			d.Status, d.Confidence, d.Reason, d.Err = Skipped, 0, "an extra, but it is not clear which work it belongs to", nil
 		}
 	}
 	if d.Status != Matched {
@@ -275,7 +275,7 @@ func (p *placer) notFoundReason() lang.Text {
 	case p.part > 0:
 		return lang.Textf("part %d episodes %s fit nowhere in TMDB's seasons", p.part, numberListText(p.numbers))
 	case p.hint.Remainder != "":
-		return lang.Textf("%q names a part of the show, and no season on TMDB has that name", p.hint.Remainder)
+		return lang.Textf("%q looks like an arc or season, but TMDB has no season of that name", p.hint.Remainder)
 	case len(p.numbers) == 1:
 		return lang.Textf("episode %s fits nowhere in TMDB's seasons", numberListText(p.numbers))
 	}

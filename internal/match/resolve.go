@@ -256,13 +256,13 @@ func (j *resolveJob) chooseContender(ctx context.Context) Resolution {
 			!v.contenders[0].hasDetails()):
 		out.Status, out.Err, out.Reason = Pending, j.err, "TMDB did not answer every request"
 	case len(v.contenders) == 0:
-		out.Reason = "TMDB found nothing for any spelling of the title"
+		out.Reason = "no results on TMDB, in any spelling"
 	case v.contenders[0].match.sim < minSimilarity:
-		out.Reason = "TMDB found nothing with a similar title"
+		out.Reason = "TMDB's results have quite different titles"
 	case v.contenders[0].likelihood() < minLikelihood:
 		out.Reason = doubtReason(v)
 	case v.contenders[0].likelihood() < minLikelihoodByFolder && j.onlyFolderMatches(v.contenders[0]):
-		out.Reason = "the name says nothing, and no entry has its folder's title"
+		out.Reason = "neither the file name nor the folder gives a title"
 	case v.confidence < j.resolver.Options.MinConfidence:
 		out.Status, out.Confidence, out.Reason = Ambiguous, v.confidence, doubtReason(v)
 	default:

@@ -234,7 +234,7 @@ func placeByRuns(p *placer) placement {
 			}
 		}
 	}
-	p.addStep("the pauses between air dates do not make %d seasons", p.season)
+	p.addStep("the gaps between air dates do not give %d seasons", p.season)
 	for _, gap := range []time.Duration{seasonPause, courPause} {
 		if list := splitRuns(p.episodes, gap); len(list) >= p.season {
 			if at := p.placementAt(slotsByNumber(list[p.season-1], p.numbers), viaRunNumber,

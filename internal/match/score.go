@@ -128,14 +128,14 @@ func (c *scoredContender) weighYear(s Series) {
 	}
 	switch d := c.yearDistance(y); {
 	case d == 0:
-		c.addReason("year", weightYear, lang.Textf("%d is a year of it", y))
+		c.addReason("year", weightYear, lang.Textf("%d is one of its years", y))
 		if c.match.title.sequel.Year == y && c.match.title.primary {
 			c.addReason("year in the title", weightYearInTitle, lang.Textf("%q", c.match.title.text))
 		}
 	case d > 0 && s.Want == WantSpecial && c.hit.Kind == TV && y > c.hit.Year:
 		// a special may come out long after the series
 	case d == 1:
-		c.addReason("year", weightYearNear, lang.Textf("%d is next to a year of it", y))
+		c.addReason("year", weightYearNear, lang.Textf("%d is one year off", y))
 	case d > 2:
 		c.addReason("year", weightYearFar, lang.Textf("%d is %d years off", y, d))
 	case d > 1:
@@ -232,7 +232,8 @@ func (c *scoredContender) weighEpisodes(s Series) {
 		}
 		switch first := seasonSlots(all, 1); {
 		case last > highest:
-			c.addReason("episodes", weightTooFewEpisodes, lang.Textf("%d episodes, the files count to %d", total, last))
+			c.addReason("episodes", weightTooFewEpisodes, lang.Textf("it has %d episodes, but the files go up to "+
+				"%d", total, last))
 		case len(first) > 0 && last > first[len(first)-1].episode.Number:
 			c.addReason("episodes", weightEpisodesOverall, lang.Textf("it has %d episodes or more in all", last))
 		default:
@@ -249,7 +250,8 @@ func (c *scoredContender) weighSeason(s Series, last int, all []slot) {
 	case !ok && (s.Season == 0 || !c.hasSeason(s.Season, all)):
 		c.addReason("season", weightNoSeason, lang.Textf("no season %d", s.Season))
 	case last > max(len(all), c.entry.EpisodeCount):
-		c.addReason("episodes", weightTooFewEpisodes, lang.Textf("%d episodes, the files count to %d", len(all), last))
+		c.addReason("episodes", weightTooFewEpisodes, lang.Textf("it has %d episodes, but the files go up to "+
+			"%d", len(all), last))
 	}
 }
 
@@ -268,7 +270,7 @@ func (c *scoredContender) weighStyle(s Series) {
 	case slices.Contains(genres, genreAnimation):
 		c.addReason("animation", weightAnimation, "animation")
 	case len(genres) > 0 && s.FansubStyle:
-		c.addReason("animation", weightNotAnimationFansub, "not animation, unlike names of this style")
+		c.addReason("animation", weightNotAnimationFansub, "not animation, although the name looks like anime")
 	case len(genres) > 0:
 		c.addReason("animation", weightNotAnimation, "not animation")
 	}
@@ -372,5 +374,5 @@ func doubtReason(v ranking) lang.Text {
 	if len(v.contenders) > 1 && best.likelihood() >= 0.5 && best.score-v.contenders[1].score < 1/calLead {
 		return lang.Textf("%q and %q fit about equally", best.hit.Title, v.contenders[1].hit.Title)
 	}
-	return lang.Textf("the nearest title, %q, is not near enough", best.match.title.text)
+	return lang.Textf("the closest title on TMDB, %q, is too different", best.match.title.text)
 }

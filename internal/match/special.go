@@ -32,7 +32,7 @@ func (p *placer) placeSpecial() placement {
 		eps := toInts(p.rel.Episodes)
 		return firstFound(
 			p.placementAt(slotsByNumber(p.specials, eps), viaSpecialNumber, "season 0 has the number"),
-			placement{reason: lang.Textf("season 0 holds no %s", episodesText(eps))})
+			placement{reason: lang.Textf("season 0 has no %s", episodesText(eps))})
 	}
 	if at := placeBySpecialTitle(p); at.ok {
 		return at
@@ -43,7 +43,7 @@ func (p *placer) placeSpecial() placement {
 	if at := placeInOnlySpecial(p); at.ok && len(p.rel.Episodes) == 0 {
 		return at
 	}
-	return placement{reason: "a special: neither its title nor its date tells which"}
+	return placement{reason: "a special, but neither its title nor its date says which one"}
 }
 
 const (
@@ -199,7 +199,7 @@ func (p *placer) singleSpecial(hits []slot, why lang.Text) placement {
 	case len(hits) == 1 && (len(numbers) == 0 || numbers[0] <= 1 || n == p.numberInName(hits[0])):
 		return p.placementAt(hits, viaSpecialTitle, "%s", why)
 	case len(hits) > 1 && n >= 1 && n <= len(hits):
-		return p.placementAt(hits[n-1:n], viaSpecialOrder, "%s, of several that have it", why)
+		return p.placementAt(hits[n-1:n], viaSpecialOrder, "%s (several match)", why)
 	}
 	return placement{}
 }

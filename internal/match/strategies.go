@@ -75,7 +75,7 @@ func placeBySeason(p *placer) placement {
 	if at := p.placementAt(slotsByNumber(list, p.numbers), viaSeason, "season %d has the number", p.season); at.ok {
 		return at
 	}
-	p.addStep("season %d holds no %s", p.season, episodesText(p.numbers))
+	p.addStep("season %d has no %s", p.season, episodesText(p.numbers))
 	at := p.placementAt(slotsByPosition(p.episodes, p.numbers, 0), viaOverallPosition, "counted from the first season")
 	if at.ok && at.season == p.season {
 		return at
@@ -86,7 +86,7 @@ func placeBySeason(p *placer) placement {
 	}
 	if next, ok := p.entry.season(p.season + 1); ok {
 		return p.placementAt(slotsByPosition(slices.Concat(list, slotsOf(next)), p.numbers, 0), viaOverallPosition,
-			"counted on from season %d, which TMDB splits", p.season)
+			"counted from season %d, which TMDB splits", p.season)
 	}
 	return placement{}
 }
@@ -274,7 +274,7 @@ func placeByPosition(p *placer) placement {
 		(p.hasSeveralSeasons() || len(p.specials) > 0 ||
 			len(splitRuns(p.episodes, courPause)) > 1 && withoutArcWord(p.hint.Remainder) != p.hint.Remainder) &&
 		slices.Max(p.numbers) <= longestSeason(p.episodes) {
-		p.addStep("%q names a part of the show, and no season has that name", p.hint.Remainder)
+		p.addStep("%q looks like an arc or season, but no season has that name", p.hint.Remainder)
 		return placement{}
 	}
 	first := p.episodes[0].season
@@ -287,7 +287,8 @@ func placeByPosition(p *placer) placement {
 		return at
 	}
 	if numbersNeverRestart(p.episodes) {
-		return p.placementAt(slotsByNumber(p.episodes, p.numbers), viaOverallPosition, "numbers roll on through the seasons")
+		return p.placementAt(slotsByNumber(p.episodes, p.numbers), viaOverallPosition, "the numbering continues across "+
+			"seasons")
 	}
 	return p.placementAt(slotsByPosition(p.episodes, p.numbers, 0), viaOverallPosition, "counted over all seasons")
 }
@@ -335,11 +336,11 @@ func (p *placer) placeWholeSeason() placement {
 	}
 	if p.rel.Kind != release.Batch && p.season == 0 {
 		return firstFound(firstFound(placeBySpecialTitle(p), placeInOnlySpecial(p)),
-			placement{reason: "the name says no episode"})
+			placement{reason: "the name has no episode number"})
 	}
 	n := p.season
 	if n == 0 && p.hasSeveralSeasons() {
-		return placement{reason: "the name says no season, and there are several"}
+		return placement{reason: "the name has no season, and there are several"}
 	}
 	if n == 0 && len(p.episodes) > 0 {
 		n = p.episodes[0].season

@@ -335,12 +335,12 @@ func TestDoubtNamesWhatItIs(t *testing.T) {
 		{
 			"two that are not",
 			[]scoredContender{contenderOf("Road to Ninja", 0.5, 0.5), contenderOf("The Lost Tower", 0.5, 0.5)},
-			`"Road to Ninja", is not near enough`,
+			`"Road to Ninja", is too different`,
 		},
 		{
 			"one far ahead of another",
 			[]scoredContender{contenderOf("Home", 1.05, 1), contenderOf("Home 2", 0.8, 0.9)},
-			"not near enough",
+			"too different",
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {

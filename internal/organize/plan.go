@@ -312,8 +312,8 @@ type codeMeaning struct {
 
 var codeMeanings = []codeMeaning{
 	{CodeLowConfidence, "not sure enough", false},
-	{CodeAmbiguous, "no entry fits certainly enough", false},
-	{CodeUnmatched, "TMDB knows nothing that fits", false},
+	{CodeAmbiguous, "no entry is a safe choice", false},
+	{CodeUnmatched, "TMDB has nothing that fits", false},
 	{CodePending, "TMDB could not be asked", false},
 	{CodeNoEpisode, "its episode is not known", false},
 	{CodeExtra, "an extra, a trailer or a sample", false},

@@ -360,7 +360,7 @@ func TestPlans(t *testing.T) {
 			},
 			[]string{
 				"low_confidence /in/a.mkv (89 % tv/1)", "low_confidence /in/b.mkv (85 % tv/1)",
-				"ambiguous /in/c.mkv (tv/1 41 %, movie/2 40 %)", "unmatched /in/d.mkv",
+				"ambiguous /in/c.mkv (could be tv/1 41 %, movie/2 40 %)", "unmatched /in/d.mkv",
 				"pending /in/e.mkv (offline)", "no_episode /in/f.mkv", "not_regular /in/g.mkv", "extra /in/h.mkv (sample)",
 				"io /in/i.mkv (it no longer exists)",
 				"not_contiguous /in/k.mkv (6, 8)", "outside_path /else/m.mkv (/else)",

@@ -98,7 +98,7 @@ func (o *Options) skipReason(r *report.Record) (Code, lang.Text) {
 	switch r.Status {
 	case report.Matched:
 	case report.Ambiguous:
-		return CodeAmbiguous, lang.Text(formatCandidates(r))
+		return CodeAmbiguous, r.Why()
 	case report.Unmatched:
 		return CodeUnmatched, ""
 	case report.Pending:
@@ -123,21 +123,11 @@ func (o *Options) skipReason(r *report.Record) (Code, lang.Text) {
 	case r.Kind == "tv" && (r.Season == nil || len(r.Episodes) == 0 || min(*r.Season, slices.Min(r.Episodes)) < 0):
 		return CodeNoEpisode, r.Reason
 	case lowestConfidence(r) < o.MinConfidence && r.Source != "pin":
-		return CodeLowConfidence, lang.Text(formatPercent(lowestConfidence(r)) + " " + Entry{r.Kind, r.TMDBID}.String())
+		return CodeLowConfidence, lang.Text(report.Percent(lowestConfidence(r)) + " " + Entry{r.Kind, r.TMDBID}.String())
 	case r.Kind == "tv" && !o.Layout.allowsGaps && !areContiguous(r.Episodes):
 		return CodeNotContiguous, lang.Text(formatNumbers(r.Episodes))
 	}
 	return "", ""
-}
-
-func formatPercent(x float64) string { return strconv.Itoa(int(x*100)) + " %" }
-
-func formatCandidates(r *report.Record) string {
-	var out []string
-	for _, c := range r.Candidates[:min(2, len(r.Candidates))] {
-		out = append(out, Entry{c.Kind, c.TMDBID}.String()+" "+formatPercent(c.Confidence))
-	}
-	return strings.Join(out, ", ")
 }
 
 func areContiguous(episodes []int) bool {

@@ -40,8 +40,8 @@ func (r *Result) Warnings() []lang.Text {
 			"than %d characters: %s", long, most, first))
 	}
 	if n := len(r.MatchedByTitle); n > 0 {
-		out = append(out, lang.Textf("existing folders with a show's title but no year or id are used for %d of the shows, "+
-			"such as %s; where that is another show's, add a year or an id to its name", n, r.MatchedByTitle[0]))
+		out = append(out, lang.Textf("existing folders with a show's title but no year or id are used for %d shows, such "+
+			"as %s; if one belongs to another show, add a year or an id to its name", n, r.MatchedByTitle[0]))
 	}
 	if n := len(r.SplitHardLinks); n > 0 {
 		out = append(out, lang.Textf("hard links: %d of the files have other names too, which stay behind as files of "+

@@ -47,7 +47,7 @@ func (p Pin) Validate() error {
 	case p.Kind != match.TV && p.Kind != match.Movie:
 		return lang.Error("%q is neither tv nor movie", string(p.Kind))
 	case p.ID <= 0 || p.ID > maxID:
-		return lang.Error("%d is not an id of TMDB's", p.ID)
+		return lang.Error("%d is not a TMDB id", p.ID)
 	case (p.Path == "") == (p.Title == ""):
 		return lang.Error("a pin needs either a path or a title")
 	case p.Path != "" && !filepath.IsAbs(p.Path):
@@ -281,7 +281,7 @@ func unquote(s string) (string, error) {
 	}
 	out, err := strconv.Unquote(s)
 	if err != nil {
-		return "", lang.Error("the quotation marks in %s do not fit", s)
+		return "", lang.Error("%s has unbalanced quotation marks", s)
 	}
 	return out, nil
 }

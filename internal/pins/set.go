@@ -104,7 +104,7 @@ func (e *VersionError) Error() string { return e.Text().String() }
 
 // Text returns a message with both versions.
 func (e *VersionError) Text() lang.Text {
-	return lang.Textf("the pins are of version %d, and this anivault knows version %d", e.Version, fileVersion)
+	return lang.Textf("the pins have version %d, but this anivault supports only version %d", e.Version, fileVersion)
 }
 
 // Bytes returns the file's content. Lines that were not changed are as they were read; every line ends with a newline.

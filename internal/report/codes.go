@@ -11,31 +11,18 @@ import (
 type StatusInfo struct {
 	Status  Status
 	Meaning lang.Text // a clause without a full stop
-	Next    lang.Text // what the user can do about it, with PATH for the file's path; "" if nothing
 }
 
 var statuses = []StatusInfo{
-	{Matched, "the entry is certain, and so is the episode if there is one", ""},
-	{
-		Ambiguous, "no entry fits certainly enough",
-		"`anivault match --interactive PATH` lets you choose; `anivault match --explain PATH` shows how they compare",
-	},
-	{
-		Unmatched, "TMDB knows nothing that fits",
-		"`anivault match --interactive PATH` lets you say what it is; `anivault match --explain PATH` shows what was asked",
-	},
-	{Pending, "TMDB could not be asked; running again asks only about these", "run the same command again"},
-	{Skipped, "not to be matched: a sample, a trailer, an extra", ""},
-	{Failed, "running again will not help", "see the error's message"},
+	{Matched, "the entry is certain, and so is the episode if there is one"},
+	{Ambiguous, "no entry is a safe choice"},
+	{Unmatched, "TMDB has nothing that fits"},
+	{Pending, "no answer from TMDB yet; the next run tries only these again"},
+	{Skipped, "a sample, trailer or other extra, which is not matched"},
+	{Failed, "running again will not help"},
 }
 
-var matchedWithoutEpisode = StatusInfo{
-	Matched, "the entry is known, but not the episode; --interactive asks which it is",
-	"`anivault match --explain PATH` shows why",
-}
-
-const nextAfterPrompt = "`anivault pin` says which entry a file, a folder or a title is; " +
-	"`anivault match --explain PATH` shows what was asked and how it compares"
+var matchedWithoutEpisode = StatusInfo{Matched, "the series is known, but not the episode"}
 
 // Statuses returns all statuses, in the order in which summaries count them.
 func Statuses() []StatusInfo { return append([]StatusInfo(nil), statuses...) }
@@ -48,13 +35,6 @@ func (s Status) Info() StatusInfo {
 		}
 	}
 	return StatusInfo{Status: s}
-}
-
-func replacePath(next, words string) string {
-	if words == "" {
-		return next
-	}
-	return strings.ReplaceAll(next, "PATH", words)
 }
 
 // Code is the reason why a file is pending or in error.
@@ -86,11 +66,11 @@ type CodeInfo struct {
 
 var codes = []CodeInfo{
 	{
-		CodeBlocked, Pending, "the limiter lets nothing through (Sleep, CacheOnly or offline) and nothing is cached",
-		"`anivault status` says until when; then run the same command again",
+		CodeBlocked, Pending, "requests are paused, and there is no cached answer",
+		"run the same command again later; `anivault status` says when",
 	},
 	{
-		CodeAcquireTimeout, Pending, "no permission to ask TMDB within --max-wait",
+		CodeAcquireTimeout, Pending, "the request was not sent within --max-wait",
 		"run the same command again, or allow more with --max-wait 10m",
 	},
 	{
@@ -98,21 +78,20 @@ var codes = []CodeInfo{
 		"run the same command again, or allow more with --request-timeout 30s",
 	},
 	{
-		CodeUpstream, Pending, "TMDB answered with a server error, also after retries, " +
-			"or something in front of it refused (the 403 page of an edge)",
+		CodeUpstream, Pending, "TMDB, or a server in front of it, answered with an error even after retries",
 		"run the same command again later; `anivault status` shows how TMDB is doing",
 	},
 	{
 		CodeNetwork, Pending, "TMDB could not be reached",
-		"`anivault doctor` checks the connection; then run the same command again",
+		"anivault doctor",
 	},
 	{
-		CodeMalformedResponse, Pending, "the response was not an answer from TMDB (a truncated body, an HTML page)",
+		CodeMalformedResponse, Pending, "the response did not come from TMDB, or was incomplete",
 		"run the same command again; `anivault doctor` finds a proxy that answers in TMDB's place",
 	},
 	{
 		CodeBudget, Pending, "the request budget is spent",
-		"`anivault status` says when it renews; then run the same command again",
+		"run the same command again later; `anivault status` says when the budget renews",
 	},
 	{CodeUnauthorized, Failed, "TMDB refused the credentials", "`anivault config init` asks for a token and checks it"},
 	{

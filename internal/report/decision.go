@@ -235,7 +235,7 @@ func (x Reason) Text() string {
 }
 
 // Percent formats a confidence in whole percent, rounded down: 79.9 % is not 80 %.
-func Percent(c float64) string { return strconv.Itoa(int(math.Floor(c*100+1e-9))) + "%" }
+func Percent(c float64) string { return strconv.Itoa(int(math.Floor(c*100+1e-9))) + " %" }
 
 // LacksEpisode reports whether the series is known but not the episode. It is false for extras, such as trailers.
 func (r Record) LacksEpisode() bool {
@@ -250,18 +250,14 @@ func (r Record) Why() lang.Text {
 		if len(r.Candidates) == 0 {
 			return r.Reason
 		}
-		var list []lang.Text
-		for i, c := range r.Candidates {
-			if i == 3 || i > 0 && c.Confidence < 0.01 { // the JSON output has the improbable candidates too
-				list = append(list, lang.Textf("%d more", len(r.Candidates)-i))
-				break
-			}
-			list = append(list, lang.Textf("%s %s %s", c.Entry(), c.Ref(), Percent(c.Confidence)))
+		text := lang.Textf("could be %s", lang.Join(r.likelyCandidates(), ", "))
+		if r.Reason == "" || r.hasRival() { // the reason would only name the two again
+			return text
 		}
-		return lang.Textf("could be %s", lang.Join(list, ", "))
+		return lang.Textf("%s; %s", text, r.Reason)
 	case Pending, Failed:
 		if r.Error != nil {
-			return lang.Textf("%s: %s", r.Error.Code, r.Error.Message)
+			return r.Error.Message
 		}
 	case Matched:
 		if r.Kind == "movie" || len(r.Episodes) > 0 {
@@ -276,6 +272,39 @@ func (r Record) Why() lang.Text {
 	return r.Reason
 }
 
+// improbable is the confidence below which people need not see a candidate. The JSON has them all.
+const improbable = 0.01
+
+func (r Record) hasRival() bool {
+	return len(r.Candidates) > 1 && r.Candidates[1].Confidence >= improbable
+}
+
+// likelyCandidates returns the likeliest candidates. A single one has no percentage: that of the record is shown with
+// the file, and it may be lower, because it allows for other doubts.
+func (r Record) likelyCandidates() []lang.Text {
+	var list []lang.Text
+	for i, c := range r.Candidates {
+		if i == 3 || i > 0 && c.Confidence < improbable {
+			break
+		}
+		text := c.Entry()
+		if c.Title != "" {
+			text += " " + c.Ref()
+		}
+		if sure := c.Confidence; r.hasRival() {
+			if r.Confidence != nil {
+				sure = min(sure, *r.Confidence)
+			}
+			text += " " + Percent(sure)
+		}
+		list = append(list, lang.Textf("%s", text))
+	}
+	if more := len(r.Candidates) - len(list); more > 0 && r.hasRival() {
+		list = append(list, lang.Textf("%d more", more))
+	}
+	return list
+}
+
 // SourceNote returns a note if the decision used a stale answer, the title index or a pin, otherwise "".
 func (r Record) SourceNote() lang.Text {
 	switch r.Source {
@@ -285,7 +314,7 @@ func (r Record) SourceNote() lang.Text {
 		}
 		return lang.Textf("stale, as of %s", r.CachedAt.Format("2006-01-02"))
 	case "index":
-		return "by the title index"
+		return "from the title index"
 	case "pin":
 		return "pinned"
 	}

@@ -31,11 +31,9 @@ func TestWhatItCouldBe(t *testing.T) {
 		return list
 	}
 	for want, candidates := range map[string][]Candidate{
-		"could be T tv/1 40%, T tv/2 39%":                    of(0.4, 0.39),
-		"could be T tv/1 71%":                                of(0.71),
-		"could be T tv/1 19%, 2 more":                        of(0.19, 0.004, 0),
-		"could be T tv/1 0%, 1 more":                         of(0.003, 0.002),
-		"could be T tv/1 30%, T tv/2 20%, T tv/3 9%, 1 more": of(0.3, 0.2, 0.09, 0.08),
+		"could be T tv/1 40 %, T tv/2 39 %":                     of(0.4, 0.39),
+		"could be T tv/1":                                       of(0.71),
+		"could be T tv/1 30 %, T tv/2 20 %, T tv/3 9 %, 1 more": of(0.3, 0.2, 0.09, 0.08),
 	} {
 		t.Run(want, func(t *testing.T) {
 			if got := (Record{Status: Ambiguous, Candidates: candidates}).Why(); got.String() != want {
@@ -45,10 +43,19 @@ func TestWhatItCouldBe(t *testing.T) {
 	}
 }
 
+// The table has the confidence of an ambiguous file in front of its name, so what it could be has no other one.
+func TestAnAmbiguousFileHasOneConfidenceAndItsReason(t *testing.T) {
+	film := Candidate{Kind: "tv", TMDBID: 44163, Title: "Break Blade", Year: 2014, Confidence: 0.99}
+	r := Record{Status: Ambiguous, Confidence: ptr(0.5), Candidates: []Candidate{film}, Reason: "TMDB found a series"}
+	if got, want := r.Why().String(), "could be Break Blade (2014) tv/44163; TMDB found a series"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestPercentNeverRoundsUp(t *testing.T) {
 	for c, want := range map[float64]string{
-		0: "0%", 0.799: "79%", 0.8: "80%", 0.29: "29%", 0.57: "57%", 0.9999: "99%",
-		1: "100%",
+		0: "0 %", 0.799: "79 %", 0.8: "80 %", 0.29: "29 %", 0.57: "57 %", 0.9999: "99 %",
+		1: "100 %",
 	} {
 		t.Run(want, func(t *testing.T) {
 			if got := Percent(c); got != want {

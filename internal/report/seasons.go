@@ -133,7 +133,7 @@ func (s *seasonTable) writeSeason(b *strings.Builder, h *seasonRow) {
 	if width > 0 {
 		files = strings.Repeat(" ", max(filesCol-ui.Width(files), 0)) + files
 	}
-	rest, age := fmt.Sprintf("  %s %3s %%", files, strings.TrimSuffix(Percent(h.minConfidence), "%")), ""
+	rest, age := fmt.Sprintf("  %s %*s", files, percentCol, Percent(h.minConfidence)), ""
 	if h.key.sourceNote != "" {
 		age = "  [" + lang.Say(h.key.sourceNote) + "]"
 	}

@@ -27,18 +27,26 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 		p.writeParagraph(0, lang.Sprintf("%s of %d could not be revalidated: TMDB was not reached, using the cached answers",
 			lang.Count(n, "answer"), s.CacheHits+s.CacheMisses))
 	}
-	blocked := false
+	blocked, next := false, ""
 	for _, status := range []Status{Matched, Ambiguous, Unmatched, Pending, Failed} {
 		for _, x := range t.problems {
 			if x.status == status && opts.Filter.showsInSummary(status) {
-				p.writeProblem(x, s.LimiterState == "offline")
+				if x.code == "" {
+					next = p.commandFor(x)
+				}
+				if x.code != "" || !opts.Terminal { // the table has listed the others
+					p.writeProblem(x, s.LimiterState == "offline")
+				}
 				blocked = blocked || x.code == CodeBlocked
 			}
+		}
+		if status == Unmatched && next != "" && s.Pending == 0 {
+			p.writeNext(next)
 		}
 	}
 	if opts.Ending.CacheOnlyReason != "" && !blocked {
 		b.WriteByte('\n')
-		p.writeParagraph(0, lang.Sprintf("hint: %s; `anivault limiter resume` goes on", opts.Ending.CacheOnlyReason))
+		p.writeParagraph(0, lang.Sprintf("hint: %s; to continue: anivault limiter resume", opts.Ending.CacheOnlyReason))
 	}
 	return (&bufferedWriter{w: w}).writeLast([]byte(b.String()))
 }
@@ -65,7 +73,7 @@ func headline(s Summary, episodeless int, opts Options) string {
 			}
 			part := ui.Style(opts.Color, statusColors[c.status], countText(c.n, word))
 			if c.status == Matched && episodeless > 0 {
-				part = lang.Sprintf("%s (%d without an episode)", part, episodeless)
+				part = lang.Sprintf("%s (%d without an episode)", part, lang.Number(episodeless))
 			}
 			parts = append(parts, part)
 		}
@@ -73,7 +81,7 @@ func headline(s Summary, episodeless int, opts Options) string {
 	switch {
 	case len(parts) > 0:
 	case s.Requests > 0, opts.Ending.Interrupted:
-		return lang.Say("no file was decided")
+		return lang.Say("no file was matched yet")
 	default:
 		return lang.Say("no media files found")
 	}
@@ -83,17 +91,18 @@ func headline(s Summary, episodeless int, opts Options) string {
 // countText returns "36 matched". In Korean, the number follows its noun.
 func countText(n int, word string) string {
 	if said := lang.Say(word); said != word {
-		return fmt.Sprintf("%s %d", said, n)
+		return fmt.Sprintf("%s %d", said, lang.Number(n))
 	}
-	return fmt.Sprintf("%d %s", n, word)
+	return fmt.Sprintf("%d %s", lang.Number(n), word)
 }
 
 func interruptionLine(s Summary, e Ending) string {
-	found := fmt.Sprint(max(e.FilesFound, s.Files))
+	found := fmt.Sprint(lang.Number(max(e.FilesFound, s.Files)))
 	if e.StillSearching {
 		found = lang.Sprintf("%s or more", found)
 	}
-	return lang.Sprintf("interrupted: %d of %s files decided; the same command goes on from here", s.Files, found)
+	return lang.Sprintf("interrupted after %d of %s files; the same command continues from here",
+		lang.Number(s.Files), found)
 }
 
 func effortLine(s Summary) string {
@@ -102,45 +111,89 @@ func effortLine(s Summary) string {
 		parts = append(parts, lang.Say(lang.Count(int(s.Retries), "retry")))
 	}
 	if s.HTTP429 > 0 {
-		parts = append(parts, lang.Sprintf("%s told to slow down (429)", lang.Count(int(s.HTTP429), "time")))
+		parts = append(parts, lang.Sprintf("slowed down by TMDB %s (429)", lang.Count(int(s.HTTP429), "time")))
 	}
 	if all := s.CacheHits + s.CacheMisses; all > 0 {
-		parts = append(parts, lang.Sprintf("%d of %d answers from the cache", s.CacheHits, all))
+		parts = append(parts, lang.Sprintf("%d of %d answers from the cache", lang.Number(s.CacheHits), lang.Number(all)))
 	}
 	parts = append(parts, ui.Duration(time.Duration(s.ElapsedMS)*time.Millisecond))
-	if s.LimiterState != "" && s.LimiterState != "Normal" {
-		parts = append(parts, lang.Sprintf("limiter: %s", s.LimiterState))
+	if trouble := TroubleText(s.LimiterState); trouble != "" {
+		parts = append(parts, lang.Say(trouble))
 	}
 	return strings.Join(parts, ", ")
 }
 
+// TroubleText describes a state of the limiter in plain words. It returns "" for Normal.
+func TroubleText(state string) lang.Text {
+	switch state {
+	case "Throttle":
+		return "TMDB has trouble: fewer requests"
+	case "HalfOpen":
+		return "testing whether TMDB works again"
+	case "Sleep":
+		return "TMDB has trouble: requests are paused"
+	case "CacheOnly":
+		return "requests are stopped"
+	case "offline":
+		return "offline"
+	}
+	return ""
+}
+
 func (p printer) writeProblem(x *problem, offline bool) {
 	p.b.WriteByte('\n')
-	what := x.info().Meaning
+	what, next := x.info().Meaning, lang.Text("")
 	head := countText(x.files, string(x.status))
-	if x.status == Failed {
+	switch x.status {
+	case Failed:
 		head = lang.Say(lang.Count(x.files, "error"))
-	}
-	if x.status == Matched {
-		head = lang.Sprintf("%d matched without an episode", x.files)
+	case Matched:
+		head = lang.Sprintf("%d matched without an episode", lang.Number(x.files))
 	}
 	if x.code != "" {
-		what = x.codeInfo(p.opts.Ending, offline).Meaning
+		info := x.codeInfo(p.opts.Ending, offline)
+		what, next = info.Meaning, info.Next
+		if x.sharesWhy && info.Meaning == x.code.Info().Meaning {
+			what = x.why // more precise
+		}
 		head += " (" + string(x.code) + ")"
 	}
-	p.writeParagraph(0, ui.Style(p.opts.Color, statusColors[x.status], head)+": "+lang.Say(what))
+	p.writeParagraph(0, ui.Style(p.opts.Color, statusColors[x.status], head)+": "+ui.Printable(lang.Say(what)))
+	if !p.opts.Terminal {
+		p.writeFolders(x)
+	}
+	if next != "" {
+		p.writeNext(lang.Say(next))
+	}
+}
+
+func (p printer) writeNext(next string) {
+	line := lang.Sprintf("next: %s", next)
+	if strings.HasPrefix(next, "anivault ") { // not wrapped, so that it can be copied
+		p.writeLine(0, line)
+		return
+	}
+	p.writeParagraph(0, line)
+}
+
+func (p printer) writeFolders(x *problem) {
 	lastWhy := ""
+	if x.sharesWhy {
+		lastWhy = ui.Printable(lang.Say(x.why))
+	}
 	for _, f := range x.folders {
 		where := ui.Printable(cmp.Or(f.dir, p.opts.DefaultFolder))
-		if f.files == 1 || where == "" {
+		switch {
+		case f.files == 1:
 			where = ui.Printable(f.path)
-		}
-		if f.files > 1 {
-			where = lang.Sprintf("%s (%d files)", where, f.files)
+		case where == "":
+			where = lang.Sprintf("names without a folder (%d)", lang.Number(f.files))
+		default:
+			where = lang.Sprintf("%s (%d files)", where, lang.Number(f.files))
 		}
 		p.writeLine(2, ui.CutLeft(where, p.widthAfter(2)))
 		why := ui.Printable(lang.Say(f.why))
-		if f.reasonsDiffer || f.files > 1 && x.code == "" { // the message of a code is about the run, not a file
+		if f.files > 1 && (f.reasonsDiffer || x.code == "") {
 			why = lang.Sprintf("for example %s", strings.TrimSuffix(ui.Printable(f.name)+": "+why, ": "))
 		}
 		if f.why != "" && why != lastWhy {
@@ -151,40 +204,32 @@ func (p printer) writeProblem(x *problem, offline bool) {
 	if x.moreFolders > 0 {
 		p.writeLine(2, lang.Sprintf("and in %s", lang.Count(x.moreFolders, "more folder")))
 	}
-	if x.pin != "" && !p.opts.Ending.NamesOnly {
-		p.writeLine(2, lang.Sprintf("next: %s", x.pin)) // not wrapped, so that it can be copied
-		return
-	}
-	p.writeParagraph(2, lang.Sprintf("next: %s", x.nextStep(p.opts, offline)))
 }
 
-func (x *problem) nextStep(opts Options, offline bool) string {
-	if x.code != "" {
-		return lang.Say(x.codeInfo(opts.Ending, offline).Next)
+// commandFor returns the command that settles a problem without a code. A user who can't be asked, or who was asked
+// already, gets a pin or an explanation.
+func (p printer) commandFor(x *problem) string {
+	e := p.opts.Ending
+	switch {
+	case x.pin != "" && (e.Prompted || !p.opts.Terminal) && !strings.HasPrefix(e.Arguments, "--names-from"):
+		return x.pin
+	case e.Prompted:
+		return "anivault match --explain " + e.Arguments
 	}
-	path := opts.Ending.Arguments
-	folder := cmp.Or(x.folders[0].dir, opts.DefaultFolder)
-	if len(x.folders) == 1 && x.moreFolders == 0 && !opts.Ending.NamesOnly && folder != "" {
-		path = ui.ShellWord(folder)
-	}
-	next := x.info().Next
-	if x.status != Matched && opts.Ending.Prompted {
-		next = nextAfterPrompt
-	}
-	return replacePath(lang.Say(next), path)
+	return "anivault match --interactive " + e.Arguments
 }
 
 func (x *problem) codeInfo(e Ending, offline bool) CodeInfo {
 	info := x.code.Info()
 	switch {
 	case x.code == CodeUnauthorized && e.KeyVariable != "": // the variable would override a key from `config init`
-		info.Next = lang.Textf("set %s to a key that TMDB takes, or unset it", e.KeyVariable)
+		info.Next = lang.Textf("%s holds a key that TMDB rejects: replace or unset it", e.KeyVariable)
 	case x.code != CodeBlocked:
 	case offline:
 		info.Meaning, info.Next = "offline, and nothing is cached", "run the same command without --offline"
 	case e.CacheOnlyReason != "":
 		info.Meaning = lang.Textf("%s, and nothing is cached", e.CacheOnlyReason)
-		info.Next = "`anivault limiter resume` goes on; then run the same command again"
+		info.Next = "run `anivault limiter resume`, then the same command again"
 	}
 	return info
 }
@@ -232,9 +277,11 @@ type problem struct {
 	code        Code
 	files       int
 	folders     []problemFolder
-	moreFolders int    // folders beyond maxShownFolders
-	lastDir     string // the folder of the last record; records come folder by folder
-	pin         string // the command that gives the first file its episode, if that is what it lacks
+	why         lang.Text // of the first file
+	sharesWhy   bool      // all files have why, and it is shown instead of the code's meaning
+	moreFolders int       // folders beyond maxShownFolders
+	pin         string    // the command that gives the first file its episode, if that is what it lacks
+	lastDir     string    // the folder of the last record; records come folder by folder
 }
 
 type problemFolder struct {
@@ -295,7 +342,8 @@ func (t *Tally) problemOf(r Record) *problem {
 			return x
 		}
 	}
-	x := &problem{status: r.Status, code: code}
+	x := &problem{status: r.Status, code: code, why: r.Why()}
+	x.sharesWhy = code == CodeNetwork || code == CodeBlocked || code == CodeBudget // these have plain messages
 	t.problems = append(t.problems, x)
 	return x
 }
@@ -307,12 +355,12 @@ func (x *problem) add(r Record) {
 	if !again && len(x.folders) == maxShownFolders {
 		x.moreFolders++
 	}
-	if x.moreFolders > 0 {
+	if x.moreFolders > 0 && !x.sharesWhy {
 		return // skip Why, which takes as long as writing the record
 	}
 	why := r.Why()
-	if r.Error != nil {
-		why = r.Error.Message // the code is shown above
+	if x.sharesWhy = x.sharesWhy && why == x.why; x.moreFolders > 0 {
+		return
 	}
 	if !again {
 		x.folders = append(x.folders, problemFolder{dir: dir, name: name, path: r.Path, why: why, files: 1})

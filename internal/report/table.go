@@ -11,7 +11,7 @@ import (
 
 const (
 	placeCol          = 12 // fits an indented "S01E01-E12" and the longest status
-	percentCol        = 4  // "100%"
+	percentCol        = 5  // "100 %"
 	columnsBeforeName = 2 + placeCol + 1 + percentCol + 2
 	minWidth          = columnsBeforeName + 15
 	minWidthForTitles = 100
@@ -147,6 +147,11 @@ func (t *table) writeFile(b *strings.Builder, r Record, name string) (reasonShow
 	case r.Status == Skipped && r.Reason != "":
 		if beside := "(" + ui.Printable(lang.Say(r.Reason)) + ")"; t.opts.Width == 0 ||
 			ui.Width(shown)+2+ui.Width(beside) <= room {
+			extra, reasonShown = beside, true
+		}
+	case t.lastReason != "" && ui.Printable(lang.Say(r.Why())) == t.lastReason:
+		beside := "(" + lang.Say("same") + ")"
+		if t.opts.Width == 0 || ui.Width(shown)+2+ui.Width(beside) <= room {
 			extra, reasonShown = beside, true
 		}
 	case t.opts.Explain && r.Status == Matched:

@@ -28,7 +28,7 @@ type Options struct {
 	Width         int          // table: terminal width in cells; 0: lines are never cut
 	Resized       func() int   // table: returns the current Width of the terminal; nil if it is constant
 	ByteOrderMark bool         // csv: begins with a byte order mark, by which spreadsheets recognise UTF-8
-	Terminal      bool         // csv: escape control and format characters; the table always does
+	Terminal      bool         // csv: escape control and format characters; summary: the user has seen the table
 	Color         bool         // table: use ANSI colours
 	DefaultFolder string       // shown for a path without a folder: "." for files, "" for names
 	Explain       bool         // include steps, scores and reasons; csv never has them
@@ -44,9 +44,8 @@ type Ending struct {
 	StillSearching  bool      // the search for files was not complete
 	CacheOnlyReason lang.Text // since when and why only the cache is used; "" otherwise
 	Prompted        bool      // the user was asked about uncertain files
-	NamesOnly       bool      // names were matched, so their folders need not exist
 	KeyVariable     string    // the environment variable with the key; "" if it comes from a file
-	Arguments       string    // the command line's paths or names; "" if they can't be typed again
+	Arguments       string    // the command line's paths or names
 	NotRevalidated  int       // cached answers that could not be revalidated
 }
 

@@ -84,18 +84,18 @@ func TestSummarySaysOfAFolderOnlyWhatHoldsForAllOfIt(t *testing.T) {
 	}{
 		"one reason": {
 			[]Record{unmatched("/d/a.mkv", "no title"), unmatched("/d/b.mkv", "no title")},
-			"  /d (2 files)\n    for example a.mkv: no title\n  next",
+			"  /d (2 files)\n    for example a.mkv: no title\nnext",
 		},
 		"two reasons": {
 			[]Record{
 				unmatched("/d/a.mkv", "no title"), unmatched("/d/b.mkv", "nothing like it"),
 				unmatched("/d/c.mkv", "no title"),
 			},
-			"  /d (3 files)\n    for example a.mkv: no title\n  next",
+			"  /d (3 files)\n    for example a.mkv: no title\nnext",
 		},
 		"the same reason in the next folder": {
 			[]Record{unmatched("/d/a.mkv", "no title"), unmatched("/d/b.mkv", "else"), unmatched("/e/a.mkv", "no title")},
-			"  /d (2 files)\n    for example a.mkv: no title\n  /e/a.mkv\n    no title\n  next",
+			"  /d (2 files)\n    for example a.mkv: no title\n  /e/a.mkv\n    no title\nnext",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -134,25 +134,25 @@ func TestSummarySaysHowTheRunEnded(t *testing.T) {
 		"interrupted": {
 			[]Record{matched},
 			Ending{Interrupted: true, FilesFound: 9},
-			[]string{"1 file: 1 matched\ninterrupted: 1 of 9 files decided; the same command goes on from here\n"},
+			[]string{"1 file: 1 matched\ninterrupted after 1 of 9 files; the same command continues from here\n"},
 			nil,
 		},
 		"interrupted in the walk": {
 			nil,
 			Ending{Interrupted: true, FilesFound: 9, StillSearching: true},
-			[]string{"no file was decided\ninterrupted: 0 of 9 or more files"},
+			[]string{"no file was matched yet\ninterrupted after 0 of 9 or more files"},
 			[]string{"no media"},
 		},
 		"stopped": {
 			[]Record{blocked},
 			Ending{CacheOnlyReason: stopped},
-			[]string{"1 pending (blocked): " + stopped + ", and nothing is cached\n", "next: `anivault limiter resume` goes on"},
+			[]string{"1 pending (blocked): " + stopped + ", and nothing is cached\n", "next: run `anivault limiter resume`, then the same command again"},
 			[]string{"until when", "hint"},
 		},
 		"stopped, and all is cached": {
 			[]Record{matched},
 			Ending{CacheOnlyReason: stopped},
-			[]string{"\nhint: " + stopped + "; `anivault limiter resume` goes on\n"},
+			[]string{"\nhint: " + stopped + "; to continue: anivault limiter resume\n"},
 			nil,
 		},
 		"not revalidated": {
@@ -197,10 +197,10 @@ func TestASkippedFileKeepsItsNameAndItsReason(t *testing.T) {
 		skipped("[Group] Sousou no Frieren - NCED1 (1080p) [F02B9643].mkv"), skipped("NCOP.mkv"),
 	}
 	want := `/d
-  skipped            [Group] Sousou no Frieren - NCOP1 (1080p) [F02B9643].mkv
+  skipped             [Group] Sousou no Frieren - NCOP1 (1080p) [F02B9643].mkv
     creditless opening or ending
-  skipped            [Group] Sousou no Frieren - NCED1 (1080p) [F02B9643].mkv
-  skipped            NCOP.mkv  (creditless opening or ending)
+  skipped             [Group] Sousou no Frieren - NCED1 (1080p) [F02B9643].mkv
+  skipped             NCOP.mkv  (creditless opening or ending)
 `
 	if diff := cmp.Diff(want, string(write(t, FormatTable, Options{Width: 80}, records, Summary{}))); diff != "" {
 		t.Error(diff)

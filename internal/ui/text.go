@@ -148,9 +148,16 @@ func Wrap(s string, width int) []string {
 	if width <= 0 {
 		return []string{s}
 	}
-	var lines []string
-	line := ""
+	var words, lines []string
 	for _, word := range strings.Fields(s) {
+		if last := len(words) - 1; last >= 0 && strings.HasPrefix(word, "%") { // the sign stays with its number
+			words[last] += " " + word
+			continue
+		}
+		words = append(words, word)
+	}
+	line := ""
+	for _, word := range words {
 		if line != "" && Width(line)+1+Width(word) <= width {
 			line += " " + word
 			continue

@@ -49,7 +49,8 @@ var scriptText string
 
 var templateFuncs = template.FuncMap{
 	"url": url, "percent": report.Percent, "say": lang.Say[string], "sayf": lang.Sprintf,
-	"lang": lang.Current,
+	"number": func(n int) lang.Number { return lang.Number(n) },
+	"lang":   lang.Current,
 }
 
 var pageTemplate = sync.OnceValue(func() *template.Template {

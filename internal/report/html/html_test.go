@@ -169,12 +169,12 @@ func TestPageReadsWithoutScript(t *testing.T) {
 	page := render(t, p)
 	body, _, _ := strings.Cut(page, "<script>")
 	for _, want := range []string{
-		"Cowboy Bebop (1998)", "カウボーイビバップ", "[Group] Cowboy Bebop - 03 [1080p][ABCD0002].mkv", "S01E03", "98%",
+		"Cowboy Bebop (1998)", "カウボーイビバップ", "[Group] Cowboy Bebop - 03 [1080p][ABCD0002].mkv", "S01E03", "98 %",
 		"Honky Tonk Women", "title and year agree",
 		"genre -0.40 (not animation)", "https://www.themoviedb.org/tv/30991", "stale, as of 2026-10-21",
 		`<span class="status">no episode</span>`, "season 0 has no episode of that name", "Dune (1984)", "movie/841",
-		"two films of that title", "nothing like it in 3 searches", "blocked: the limiter sleeps until",
-		"unreadable: permission denied",
+		"two films of that title", "nothing like it in 3 searches", "the limiter sleeps until",
+		"permission denied",
 		"a creditless opening", "pinned", "24 of 26, missing 7-8", "E07  Heavy Metal Queen  1998-12-04",
 		"E01 is there more than once:", "/lib/b.mkv", "missing: 2 episodes",
 		"1 file without an episode may be what is missing", `<b>4</b>`, "<b>Sleep</b> for 8.0 s", "30 of 42",

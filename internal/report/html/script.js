@@ -48,7 +48,8 @@
       card.el.open = unfold ? card.here > 0 : card.open;
     }
     nothing.hidden = count > 0 || total === 0;
-    shown.textContent = count === total || status === "missing" ? "" : shown.dataset.text.replace("{n}", count).replace("{total}", total);
+    shown.textContent = count === total || status === "missing" ? "" : shown.dataset.text.replace("{n}", count.toLocaleString("en-US"))
+      .replace("{total}", total.toLocaleString("en-US"));
     for (const b of buttons) b.setAttribute("aria-pressed", String(b.dataset.show === status));
   };
 

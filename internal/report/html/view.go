@@ -43,7 +43,7 @@ type card struct {
 	Original string
 	Ref      string
 	URL      string
-	Note     string // "12 files, 97% to 100%"
+	Note     string // "12 files, 97 % to 100 %"
 	Age      string
 	Problem  bool
 	Open     bool
@@ -85,11 +85,11 @@ func newView(p Page) view {
 
 func facts(s report.Summary) []fact {
 	f := []fact{
-		{"files", fmt.Sprint(s.Files)},
-		{"requests to TMDB", fmt.Sprint(s.Requests)},
-		{"answers from the cache", lang.Sprintf("%d of %d", s.CacheHits, s.CacheHits+s.CacheMisses)},
-		{"slowed down by TMDB (429)", fmt.Sprint(s.HTTP429)},
-		{"retries", fmt.Sprint(s.Retries)},
+		{"files", fmt.Sprint(lang.Number(s.Files))},
+		{"requests to TMDB", fmt.Sprint(lang.Number(s.Requests))},
+		{"answers from the cache", lang.Sprintf("%d of %d", lang.Number(s.CacheHits), lang.Number(s.CacheHits+s.CacheMisses))},
+		{"slowed down by TMDB (429)", fmt.Sprint(lang.Number(s.HTTP429))},
+		{"retries", fmt.Sprint(lang.Number(s.Retries))},
 		{"time", ui.Duration(time.Duration(s.ElapsedMS) * time.Millisecond)},
 	}
 	if s.LimiterState != "" {
@@ -262,7 +262,7 @@ func (c *card) removeRepeats(mayOpen bool) {
 		}
 	}
 	if lacking > 0 {
-		c.Note = lang.Sprintf("%s, %d without an episode", c.Note, lacking)
+		c.Note = lang.Sprintf("%s, %d without an episode", c.Note, lang.Number(lacking))
 	}
 	c.Open = c.Problem || mayOpen && c.Ref != "" && len(c.Files) <= maxOpenFiles
 }
