@@ -193,7 +193,7 @@ func TestATokenInTheEnvironmentWinsOverAccounts(t *testing.T) {
 	if err != nil || len(cfg.Accounts) != 0 || cfg.TMDB.Token.Reveal() != "env-token" {
 		t.Fatal(err, cfg.Accounts)
 	}
-	if len(warnings) != 1 || !strings.Contains(warnings[0].String(), "ANIVAULT_TMDB_TOKEN wins over") {
+	if len(warnings) != 1 || !strings.Contains(warnings[0].String(), "ANIVAULT_TMDB_TOKEN overrides") {
 		t.Errorf("%q", warnings)
 	}
 	if pool := cfg.EffectiveAccounts(); len(pool) != 1 || pool[0].Name != DefaultAccount {

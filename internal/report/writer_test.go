@@ -146,7 +146,10 @@ func TestSummarySaysHowTheRunEnded(t *testing.T) {
 		"stopped": {
 			[]Record{blocked},
 			Ending{CacheOnlyReason: stopped},
-			[]string{"1 pending (blocked): " + stopped + ", and nothing is cached\n", "next: run `anivault limiter resume`, then the same command again"},
+			[]string{
+				"1 pending (blocked): " + stopped + ", and nothing is cached\n",
+				"next: run `anivault limiter resume`, then the same command again",
+			},
 			[]string{"until when", "hint"},
 		},
 		"stopped, and all is cached": {

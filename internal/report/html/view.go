@@ -84,10 +84,11 @@ func newView(p Page) view {
 }
 
 func facts(s report.Summary) []fact {
+	hits, all := lang.Number(s.CacheHits), lang.Number(s.CacheHits+s.CacheMisses)
 	f := []fact{
 		{"files", fmt.Sprint(lang.Number(s.Files))},
 		{"requests to TMDB", fmt.Sprint(lang.Number(s.Requests))},
-		{"answers from the cache", lang.Sprintf("%d of %d", lang.Number(s.CacheHits), lang.Number(s.CacheHits+s.CacheMisses))},
+		{"answers from the cache", lang.Sprintf("%d of %d", hits, all)},
 		{"slowed down by TMDB (429)", fmt.Sprint(lang.Number(s.HTTP429))},
 		{"retries", fmt.Sprint(lang.Number(s.Retries))},
 		{"time", ui.Duration(time.Duration(s.ElapsedMS) * time.Millisecond)},
