@@ -22,9 +22,10 @@ import (
 	"github.com/anivault/anivault/cache/internal/store"
 )
 
-// repairTask opens a damaged cache at the same moment as others.
+// repairTask opens a damaged cache at the same moment as others. On a busy machine their turns last longer than the
+// default LockWait, after which Get rightly says that the cache is locked.
 func repairTask(ctx context.Context, tk task) error {
-	s, err := openStore(tk.Dir, Options{})
+	s, err := openStore(tk.Dir, Options{LockWait: time.Minute})
 	if err != nil {
 		return err
 	}
