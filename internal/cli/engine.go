@@ -154,7 +154,8 @@ func journalHint(err error) lang.Text {
 	case bad.Newer:
 		return "update anivault: it does not act on a journal from a later version"
 	}
-	return "anivault does not act on such a journal; it is in the folder history of the data folder"
+	return "anivault does not act on such a journal, which is in the folder history of the data folder; " +
+		"for another run, give an ID that anivault history lists"
 }
 
 func continueOrUndoHint(id string) lang.Text {
