@@ -245,8 +245,10 @@ func (w *worker) copyToTarget(o *op, source lazyObservation, from, to place) *Pr
 		return asProblem(err)
 	case s.state == stateMissing:
 		return nil
-	case s.state&(stateSame|stateReturned) == 0: // only the copy may still have the content that was planned
-		return &Problem{Code: CodeChanged, Err: errCopyStays}
+	case s.state == stateEdited: // only the copy may still have the content that was planned
+		return &Problem{Code: CodeEdited, Err: errOriginalEdited}
+	case s.state&stateOurs == 0:
+		return newProblem(CodeOriginalGone)
 	}
 	return removeFile(s.dir, from.Name)
 }
@@ -295,10 +297,7 @@ func (w *worker) removePart(i int, at place, back bool) *Problem {
 	return nil
 }
 
-var (
-	errOriginalEdited = lang.Error("the original, not the copy")
-	errCopyStays      = lang.Error("its copy stays at the target")
-)
+var errOriginalEdited = lang.Error("the original, not the copy")
 
 const copyChunkSize = 256 << 10 // fits a CPU cache; with 1 MiB, copying takes 50% longer
 

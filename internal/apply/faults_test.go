@@ -315,6 +315,10 @@ func TestASourceChangesWhileItIsCopied(t *testing.T) {
 				if want := map[bool]Status{true: StatusNotRestored, false: StatusRefused}[stays]; out.Results[0].Status != want {
 					t.Errorf("%s: %s, not %s", when, said(out), want)
 				}
+				_, shown, err := engineOf(s).Show(sc.plan.ID)
+				if err != nil || said(shown) != said(out) {
+					t.Errorf("%s: history says %s, not %s (%v)", when, said(shown), said(out), err)
+				}
 				out, err = undo.do(s)
 				if err != nil || out.Unfinished || (s.at("/far/x") != 0) != stays || stays != (out.Count(StatusNotRestored) == 1) {
 					t.Errorf("%s: %+v %v", when, out, err)
@@ -336,7 +340,7 @@ func TestASourceChangesWhileItIsCopied(t *testing.T) {
 				s.before = nil
 				(&checker{t: t, sc: sc}).meddle(s, what, 0)
 				out, err := resume.do(s)
-				if err != nil || said(out) != "a kept changed, b done, s refused with_another" {
+				if err != nil || said(out) != "a kept edited, b done, s refused with_another" {
 					t.Errorf("resumed: %s %v", said(out), err)
 				}
 			}

@@ -150,7 +150,7 @@ func (x *execution) fillStatuses(out *Outcome, done Status) {
 			r.Status, r.Copied = done, x.worker.run.Ops[i].copiesContent()
 		case p.Code == CodeNotReached:
 			r.Status = StatusPlanned
-		case done == StatusUndone && !p.skipsNFO(), p.leavesFile():
+		case done == StatusUndone && !p.skipsNFO():
 			r.Status, r.Problem = StatusNotRestored, p
 		default:
 			r.Status, r.Problem = p.status(), p
@@ -332,8 +332,7 @@ func (p *Problem) skipsNFO() bool { return p.Code == CodeNotCached || p.Code == 
 // leavesFile reports whether the file is at its target nevertheless: with nil it was carried out, otherwise a rollback
 // could not remove it safely.
 func (p *Problem) leavesFile() bool {
-	return p == nil || p.Code == CodeOldNameTaken || p.Code == CodeOriginalGone || p.Code == CodeEdited ||
-		errors.Is(p.Err, errCopyStays)
+	return p == nil || p.Code == CodeOldNameTaken || p.Code == CodeOriginalGone || p.Code == CodeEdited
 }
 
 // status returns the status of a file that was not carried out.
@@ -345,6 +344,8 @@ func (p *Problem) status() Status {
 		return StatusSkipped
 	case p.Code == CodeNotReached:
 		return StatusPlanned
+	case p.leavesFile():
+		return StatusNotRestored
 	}
 	return StatusRefused
 }
