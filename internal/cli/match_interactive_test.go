@@ -291,7 +291,7 @@ func TestAFoldersNameIsPinnedAsAPath(t *testing.T) {
 			"alone)",
 		"pinned the folder /lib/qqq www: tv/30991 (every file in it)", "pinned 2 files: tv/1429 (these alone, by their " +
 			"paths)",
-		"next: `anivault pin` says",
+		"next: anivault match --explain /lib",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("it does not say %q:\n%s", want, shown)
@@ -337,7 +337,7 @@ func TestInteractiveNeedsAPerson(t *testing.T) {
 		"a contradiction": {
 			ui.Streams{InTTY: true, ErrTTY: true},
 			[]string{"match", "--interactive", "--no-input"},
-			"exclude",
+			"together",
 		},
 	} {
 		c.streams.In, c.streams.Out, c.streams.Err = strings.NewReader(""), io.Discard, io.Discard

@@ -331,7 +331,8 @@ func (o *organizeRun) printPlanSummary(r *organize.Result) {
 			parts = append(parts, lang.Textf(c.text, lang.Number(c.n)))
 		}
 	}
-	o.f.say("Plan: %s. Nothing has changed yet.\n", lang.Join(parts, ", "))
+	line := lang.Sprintf("Plan: %s. Nothing has changed yet.", lang.Join(parts, ", "))
+	o.f.say("%s\n", ui.WrapHanging(line, o.f.streams.ErrWidth(), 2))
 	for _, w := range r.Warnings() {
 		o.f.warn("%s", w)
 	}
@@ -344,6 +345,9 @@ func (o *organizeRun) printPlanSummary(r *organize.Result) {
 	if !o.f.quiet && !o.options.LabelVersions && slices.ContainsFunc(r.Skipped, sameTarget) {
 		printHint(o.f.streams, "--on-conflict version keeps several versions of one episode or film side by side, "+
 			"where their names tell them apart")
+	}
+	if o.recordsFile == "" && !o.match.interactive && s.Left > 0 && !o.f.quiet && o.f.streams.InTTY {
+		printHint(o.f.streams, "with --interactive it asks about the files that it skips, a title at a time")
 	}
 	switch {
 	case o.f.quiet || s.Planned == 0 || o.shouldPrompt(r):

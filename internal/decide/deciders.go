@@ -105,14 +105,16 @@ func (d *Deciders) Decide(ctx context.Context, s match.Series, decided func(matc
 	var open []question
 	for _, part := range d.pins.splitByPin(series{Series: s}) {
 		res := d.decide(ctx, &part)
-		all := make([]match.Decision, len(part.Files))
+		if d.dialog == nil {
+			d.place(ctx, part.Files, res, decided)
+			continue
+		}
+		all := make(map[int]match.Decision, len(part.Files))
 		d.place(ctx, part.Files, res, func(f match.File, out match.Decision) {
-			all[slices.IndexFunc(part.Files, func(o match.File) bool { return o.Index == f.Index })] = out
+			all[f.Index] = out
 			decided(f, out)
 		})
-		if d.dialog != nil {
-			open = append(open, questionsAbout(part, res.Entry, all, d.resolver.Options.MinConfidence)...)
-		}
+		open = append(open, questionsAbout(part, res.Entry, all, d.resolver.Options.MinConfidence)...)
 	}
 	if d.dialog != nil {
 		d.dialog.mu.Lock()

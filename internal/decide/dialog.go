@@ -127,17 +127,17 @@ type question struct {
 	pin    *pins.Pin    // the pin by which they were decided; nil for none
 }
 
-// questionsAbout returns the questions that remain after files of one series were decided. least is the confidence that
-// an entry needs.
-func questionsAbout(s series, entry *match.Entry, decided []match.Decision, least float64) (list []question) {
+// questionsAbout returns the questions that remain after files of one series were decided. decided has the decisions by
+// the files' Index, and least is the confidence that an entry needs.
+func questionsAbout(s series, entry *match.Entry, decided map[int]match.Decision, least float64) (list []question) {
 	type groupKey struct {
 		episode, guessed bool
 		season, offset   int
 		only             string // the path of a file that has nothing in common with others
 	}
 	index := map[groupKey]int{}
-	for i, f := range s.Files {
-		d := decided[i]
+	for _, f := range s.Files {
+		d := decided[f.Index]
 		var k groupKey
 		switch {
 		case d.Status == match.Ambiguous, d.Status == match.Unmatched, d.Status == match.Matched && d.Season != nil &&

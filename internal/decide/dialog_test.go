@@ -2,6 +2,8 @@ package decide
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,7 +69,7 @@ func TestWhatIsAskedAbout(t *testing.T) {
 		var got []string
 		s := series{Series: match.Series{Files: filesOf(c.names...)}}
 		s.Titles = s.Files[0].Release.Titles
-		for _, q := range questionsAbout(s, entry, c.decided, 0.9) {
+		for _, q := range questionsAbout(s, entry, maps.Collect(slices.All(c.decided)), 0.9) {
 			text := "entry:"
 			if q.Entry != nil {
 				text = "episode:"

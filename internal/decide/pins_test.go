@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -150,5 +151,45 @@ func TestAPinCorrectsTheReadingOfAName(t *testing.T) {
 				t.Errorf("the reading itself was changed:\n%s", diff)
 			}
 		})
+	}
+}
+
+// A person's word is not doubted: in the season of a pin every number is placed that it has, and no other is.
+func TestAPinPlaces(t *testing.T) {
+	entry := &match.Entry{Kind: match.TV, ID: 1, Seasons: []match.Season{
+		{Number: 1, Episodes: []match.Episode{{Number: 1, Name: "One"}, {Number: 2, Name: "Two"}}},
+		{Number: 2, Episodes: []match.Episode{{Number: 1, Name: "Again", AirDate: "2020-01-01"}}},
+	}}
+	guessed := match.Decision{Outcome: match.Outcome{Status: match.Matched, Reason: "doubtful"}}
+	elsewhere := guessed
+	elsewhere.Season, elsewhere.Episodes = ptr(1), []int{2}
+	for _, c := range []struct {
+		name string
+		pin  pins.Pin
+		had  match.Decision
+		want string
+	}{
+		{"T - 01.mkv", pins.Pin{Season: ptr(2)}, guessed, "S2 [1] [Again] 2020-01-01: the user's choice"},
+		{"T - 01.mkv", pins.Pin{Season: ptr(1), Offset: 1}, guessed, "S1 [2] [Two] : the user's choice"},
+		{"T.mkv", pins.Pin{Season: ptr(1), Episodes: []int{1, 2}}, guessed, "S1 [1 2] [One Two] : the user's choice"},
+		{
+			"T - 01.mkv",
+			pins.Pin{Season: ptr(1), Episodes: []int{9}},
+			elsewhere,
+			"pinned to season 1 episode 9, which tv/1 does not have",
+		},
+		{"T - 02.mkv", pins.Pin{Season: ptr(2)}, elsewhere, "it is pinned to season 2, which has no such number"},
+		{"T - 02.mkv", pins.Pin{Season: ptr(3)}, guessed, "pinned to season 3, which tv/1 does not have"},
+		{"T.mkv", pins.Pin{Season: ptr(1)}, guessed, "doubtful"},
+	} {
+		c.pin.Kind, c.pin.ID = match.TV, 1
+		d := placeByPin(c.had, applyPin(release.Parse(c.name), c.pin), c.pin, entry)
+		got := d.Reason.String()
+		if d.Season != nil {
+			got = fmt.Sprintf("S%d %d %s %s: %s", *d.Season, d.Episodes, d.EpisodeTitles, d.AirDate, got)
+		}
+		if got != c.want {
+			t.Errorf("%s by %s: %s, want %s", c.name, c.pin.String(), got, c.want)
+		}
 	}
 }
