@@ -9,8 +9,7 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// Engine carries out plans and undoes them. It keeps one journal per run in Journals. Only one Engine may use that
-// folder at a time.
+// Engine carries out plans and undoes them. Only one Engine at a time may use Journals, with one journal per run.
 type Engine struct {
 	System       FS
 	Journals     Dir
@@ -18,8 +17,7 @@ type Engine struct {
 	InheritOwner bool           // give new folders the owner of their parent folder
 	Workers      int            // how many files may be moved or linked at once; 0 means 1
 	Progress     func(Progress) // called after each file; may be nil
-	// NFOContent returns the content of an NFO file, using only cached data. It returns nil if the cache lacks some of
-	// that data.
+	// NFOContent returns the content of an NFO file, using only cached data; nil if the cache lacks some of it.
 	NFOContent func(ctx context.Context, n *organize.NFOSpec) []byte
 }
 
@@ -87,8 +85,7 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	return out, err
 }
 
-// Resume finishes an interrupted run. If the interruption happened while the run was being undone, Resume applies the
-// run again.
+// Resume finishes an interrupted run. If an undo of the run was interrupted, Resume applies the run again.
 func (e *Engine) Resume(ctx context.Context, id string) (*Outcome, error) {
 	x, err := e.openExecution(id)
 	if err != nil {
@@ -104,8 +101,7 @@ func (e *Engine) Resume(ctx context.Context, id string) (*Outcome, error) {
 	return x.completeOutcome(out, err)
 }
 
-// checkRoot returns an error if the folder at root.Path is not the one that the plan was made with, such as an empty
-// mount point.
+// checkRoot returns an error if root.Path leads to another folder than planned, such as an empty mount point.
 func (e *Engine) checkRoot(root organize.Root) *MountError {
 	now, err := e.System.Root(root.Path)
 	if err != nil || now != root {

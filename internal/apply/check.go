@@ -38,8 +38,8 @@ type plannedOp struct {
 type folderState struct {
 	info            Info     // zero if the folder does not exist
 	problem         *Problem // why the folder can't be used
-	writableChecked bool     // writeProblem is known
-	writeProblem    *Problem // why names can't be created in it; nil if they can
+	writableChecked bool     // whether writeProblem is known
+	writeProblem    *Problem // why names can't be created in the folder; nil if they can
 }
 
 func (e *Engine) checkPlan(ctx context.Context, p *organize.Plan, absolute bool) (*planChecker, error) {
@@ -310,8 +310,7 @@ func (c *planChecker) buildSteps() {
 	c.markRemovable()
 }
 
-// markRemovable marks the folders that the run removes once its moves have emptied them: folders below a source root
-// that contain no other root.
+// markRemovable marks the folders that the run removes once they are empty: those below a source and above no root.
 func (c *planChecker) markRemovable() {
 	holds := make([]bool, len(c.run.Dirs))
 	below := make([]bool, len(c.run.Dirs))

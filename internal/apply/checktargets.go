@@ -85,8 +85,7 @@ func (c *planChecker) checkReadable(o *op) *Problem {
 	return nil
 }
 
-// safeNameLength is a name length in bytes that every supported file system allows. Encrypting file systems have the
-// lowest limit, 143.
+// safeNameLength is a number of bytes that every file system allows. Encrypting ones have the lowest limit, 143.
 const safeNameLength = 128
 
 func (c *planChecker) checkNameLengths(to place, base int) *Problem {
@@ -194,8 +193,7 @@ func (c *planChecker) checkSpace() {
 	}
 }
 
-// fileInTheWay returns the move of a file that occupies the name of a folder or of one of its parents; nil if there is
-// none.
+// fileInTheWay returns the move of a file that occupies the name of a folder or of a parent; nil if there is none.
 func (c *planChecker) fileInTheWay(dir int) *plannedOp {
 	for d := dir; c.run.Dirs[d].Parent >= 0; d = c.run.Dirs[d].Parent {
 		if holder := c.moveBySource[place{c.run.Dirs[d].Parent, c.run.Dirs[d].Name}]; holder != nil && holder.problem == nil {

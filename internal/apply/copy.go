@@ -14,8 +14,7 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// identifies reports whether a file is the marked copy, edited or not. If inodes are unstable, only an unchanged copy
-// can be recognized.
+// identifies reports whether a file is the marked copy. An edited copy can be recognized only if inodes are stable.
 func (m *copyMark) identifies(info Info, unstable bool) bool {
 	if unstable {
 		return m.isUnchanged(info)
@@ -303,7 +302,7 @@ const copyChunkSize = 256 << 10 // fits a CPU cache; with 1 MiB, copying takes 5
 
 // copyContent copies a file's content, leaving out blocks of zeros, and returns its XXH64. It calls seen with each
 // piece and the offset of the piece's end.
-func copyContent(ctx context.Context, from, to File, size int64, seen func(read []byte, at int64)) (uint64, error) {
+func copyContent(ctx context.Context, from, to File, size int64, onPiece func(read []byte, at int64)) (uint64, error) {
 	sum, buffer := xxhash.New(), make([]byte, min(copyChunkSize, max(size, 1)))
 	for at := int64(0); ; {
 		if ctx.Err() != nil {
@@ -318,7 +317,7 @@ func copyContent(ctx context.Context, from, to File, size int64, seen func(read 
 			}
 		}
 		at += int64(n)
-		seen(piece, at)
+		onPiece(piece, at)
 		if errors.Is(err, io.EOF) {
 			return sum.Sum64(), to.Extend(at)
 		}
@@ -345,13 +344,13 @@ func isAllZero(b []byte) bool {
 	return true
 }
 
-func readUpTo(dir Dir, name string, most int64) ([]byte, error) {
+func readUpTo(dir Dir, name string, maxBytes int64) ([]byte, error) {
 	f, err := dir.OpenForReading(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.NewSectionReader(f, 0, most))
+	return io.ReadAll(io.NewSectionReader(f, 0, maxBytes))
 }
 
 func (w *worker) compareNFO(o *op, dir Dir, info Info) (fileState, error) {

@@ -138,8 +138,7 @@ func (x *execution) ensureProbed() error {
 // maxDiskFailures is how many disk failures in a row stop a run.
 const maxDiskFailures = 3
 
-// runSteps carries out or undoes a range of steps. When applying, it rolls back the bundle of each operation that
-// fails.
+// runSteps applies or undoes a range of steps. When applying, it rolls back the bundle of each failed operation.
 func (x *execution) runSteps(w *worker, first, end int, back bool) {
 	half := organize.StepToTemp // after this step, a file is still under its temporary name
 	if back {
@@ -394,9 +393,9 @@ func splitRange(n, parts int) [][2]int {
 
 // parallel calls do for all parts at the same time and waits for the calls to return. If one of them panics, parallel
 // panics too.
-func parallel(parts [][2]int, do func(part, first, end int)) {
+func parallel(parts [][2]int, runPart func(part, first, end int)) {
 	if len(parts) == 1 {
-		do(0, parts[0][0], parts[0][1])
+		runPart(0, parts[0][0], parts[0][1])
 		return
 	}
 	var wg sync.WaitGroup
@@ -404,7 +403,7 @@ func parallel(parts [][2]int, do func(part, first, end int)) {
 	for i, part := range parts {
 		wg.Go(func() {
 			defer func() { panics[i] = recover() }()
-			do(i, part[0], part[1])
+			runPart(i, part[0], part[1])
 		})
 	}
 	wg.Wait()
@@ -415,17 +414,17 @@ func parallel(parts [][2]int, do func(part, first, end int)) {
 	}
 }
 
-func (x *execution) runInParallel(do func(w *worker, first, end int)) {
+func (x *execution) runInParallel(runPart func(w *worker, first, end int)) {
 	parts := x.worker.run.independentParts(workerCount(x.workers, len(x.worker.run.Steps)))
 	if len(parts) < 2 {
-		do(&x.worker, 0, len(x.worker.run.Steps))
+		runPart(&x.worker, 0, len(x.worker.run.Steps))
 		return
 	}
 	parallel(parts, func(_, first, end int) {
 		w := x.worker
 		w.dirs.open = map[int]Dir{}
 		defer w.dirs.close()
-		do(&w, first, end)
+		runPart(&w, first, end)
 	})
 }
 

@@ -64,10 +64,10 @@ func (f *folderCache) checkWritable(i int) *Problem {
 }
 
 // closeTree closes a folder and all folders below it.
-func (f *folderCache) closeTree(gone int) {
+func (f *folderCache) closeTree(top int) {
 	for i, dir := range f.open {
 		for at := i; at >= 0; at = f.run.Dirs[at].Parent {
-			if at == gone {
+			if at == top {
 				dir.Close()
 				delete(f.open, i)
 				break
@@ -233,8 +233,7 @@ func (f *folderCache) removeIfEmpty(i int) (gone bool, _ error) {
 	return false, err
 }
 
-// isEmpty reports whether a folder is empty or missing. Trying to remove a folder that is not empty would fail, but may
-// change the folder's times.
+// isEmpty reports whether a folder is empty or missing. A failing attempt to remove it could change its times.
 func isEmpty(parent Dir, name string) bool {
 	dir, err := parent.OpenDir(name)
 	if err != nil {

@@ -41,10 +41,10 @@ type Dir interface {
 	Rmdir(name string) error
 	Unlink(name string) error
 	// Link gives a file a second name. If that name is taken, the error is EEXIST.
-	Link(name string, to Dir, as string) error
+	Link(name string, to Dir, newName string) error
 	// Rename never replaces a file. If the new name is taken, the error is EEXIST. If the file system can't rename without
 	// replacing, the error is EINVAL, ENOSYS or EOPNOTSUPP.
-	Rename(name string, to Dir, as string) error
+	Rename(name string, to Dir, newName string) error
 	// SetMode, SetOwner and SetMTime change the folder itself. SetMTime keeps the access time.
 	SetMode(mode uint32) error
 	SetOwner(uid, gid uint32) error
@@ -53,11 +53,10 @@ type Dir interface {
 	Sync() error
 	SyncFS() error
 
-	// Symlink creates a symbolic link with the given text. If the name is taken, the error is EEXIST. Readlink returns a
-	// link's text.
+	// Symlink creates a symbolic link to text, or fails with EEXIST. Readlink returns the text of a link.
 	Symlink(text, name string) error
 	Readlink(name string) (string, error)
-	// Free returns how many bytes this user may still write to the folder's file system.
+	// FreeBytes returns how many bytes this user may still write to the folder's file system.
 	FreeBytes() (uint64, error)
 
 	// Create creates a new file. The other two open an existing file.

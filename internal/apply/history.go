@@ -37,8 +37,7 @@ func (e *Engine) History() ([]Run, error) { return e.listRuns(true) }
 // Runs is like History, but does not verify the checksums of journals.
 func (e *Engine) Runs() ([]Run, error) { return e.listRuns(false) }
 
-// Unfinished returns the runs that are interrupted or in progress, and those with damaged journals, whose state is
-// unknown. The newest come first.
+// Unfinished returns interrupted and current runs, and those with damaged journals, the newest first.
 func (e *Engine) Unfinished() (unfinished, damaged []Run, err error) {
 	runs, err := e.Runs()
 	for i := range runs {
@@ -82,11 +81,11 @@ func (e *Engine) listRuns(check bool) ([]Run, error) {
 	return out, nil
 }
 
-func (p *progress) summary(of runHeader) Run {
+func (p *progress) summary(header runHeader) Run {
 	r := Run{
-		ID: of.ID, Begun: of.Begun, Mode: of.Mode, Stage: p.stage, StageBegun: p.stageBegun, Files: len(p.files),
+		ID: header.ID, Begun: header.Begun, Mode: header.Mode, Stage: p.stage, StageBegun: p.stageBegun, Files: len(p.files),
 		DamagedMarks: p.damagedMarks,
-		roots:        slices.Concat(of.Sources, of.Targets),
+		roots:        slices.Concat(header.Sources, header.Targets),
 	}
 	notDone := 0
 	for i := range p.files {
@@ -107,10 +106,10 @@ func (p *progress) summary(of runHeader) Run {
 	if p.stage == StageUndone {
 		r.Undone = r.Files - notDone
 	}
-	for _, s := range of.Sources {
+	for _, s := range header.Sources {
 		r.Sources = append(r.Sources, s.Path)
 	}
-	for _, t := range of.Targets {
+	for _, t := range header.Targets {
 		r.Targets = append(r.Targets, t.Path)
 	}
 	return r
@@ -130,8 +129,7 @@ func (e *Engine) runIDs() ([]string, error) {
 	return ids, nil
 }
 
-// requireNoUnfinished returns an *UnfinishedError if a run is unfinished. It also removes journals that were never
-// completed.
+// requireNoUnfinished returns an *UnfinishedError if a run is unfinished. It removes incomplete journals.
 func (e *Engine) requireNoUnfinished() error {
 	names, err := e.Journals.Names()
 	if err != nil {
@@ -248,8 +246,7 @@ func (e *Engine) PlacedFiles(id string) ([]PlacedFile, error) {
 	return out, nil
 }
 
-// Prune removes the journals of runs that ended before a time, and returns the IDs of these runs. They can no longer be
-// undone.
+// Prune removes the journals of runs that ended before a time, and returns their IDs. They can't be undone any more.
 func (e *Engine) Prune(before time.Time) ([]string, error) {
 	runs, err := e.History()
 	if err != nil {
@@ -269,8 +266,7 @@ func (e *Engine) Prune(before time.Time) ([]string, error) {
 	return gone, e.Journals.Sync()
 }
 
-// Abandon gives up an interrupted run, so that new runs may begin. It undoes nothing and keeps the journal: the run can
-// still be resumed or undone.
+// Abandon gives up an interrupted run, so that others may begin. The run can still be resumed or undone.
 func (e *Engine) Abandon(id string) error {
 	j, err := openJournal(e.Journals, id, true)
 	if err != nil {

@@ -40,10 +40,10 @@ type stepField struct {
 // quotedString is a string that is escaped by [organize.Quote], because file names need not be UTF-8 but JSON must be.
 type quotedString string
 
-// fields lists the fields of a step. In the first of two steps (aside), most of them are zero and so not written.
-func (o *op) fields(aside *bool) []stepField {
+// fields lists the fields of a step. For a step to a temporary name (isFirstOfTwo), most of them are zero.
+func (o *op) fields(isFirstOfTwo *bool) []stepField {
 	return []stepField{
-		{`"aside":`, aside},
+		{`"aside":`, isFirstOfTwo},
 		{`"verb":`, &o.Verb},
 		{`"file":`, &o.Index},
 		{`"n":`, &o.N},
@@ -243,8 +243,7 @@ func (e *JournalError) Text() lang.Text {
 	return lang.Textf("the journal can't be trusted: line %d: %s", e.Line, e.Why)
 }
 
-// readHeader reads the first line and returns its length. With an error, it returns the header fields that it could
-// read.
+// readHeader reads the first line and returns its length. With an error, the header has what could be read.
 func readHeader(text []byte) (h header, length int, err error) {
 	line, _, whole := bytes.Cut(text, []byte("\n"))
 	err = json.Unmarshal(line, &h)
@@ -268,27 +267,27 @@ func readHeader(text []byte) (h header, length int, err error) {
 	return h, len(line) + 1, nil
 }
 
-func (h *header) checkFixedPart(text []byte, length int) (sum, marks int, err error) {
-	marks = length + h.Bytes
-	sum = marks - len(checksumLine(nil))
+func (h *header) checkFixedPart(text []byte, length int) (sum, marksOffset int, err error) {
+	marksOffset = length + h.Bytes
+	sum = marksOffset - len(checksumLine(nil))
 	switch {
-	case marks > len(text) || sum < length:
+	case marksOffset > len(text) || sum < length:
 		return 0, 0, &JournalError{Why: "its end is missing"}
-	case !bytes.Equal(text[sum:marks], checksumLine(text[:sum])):
+	case !bytes.Equal(text[sum:marksOffset], checksumLine(text[:sum])):
 		return 0, 0, &JournalError{Why: "its checksum is wrong"}
 	}
-	return sum, marks, nil
+	return sum, marksOffset, nil
 }
 
 // readRun reads a journal's fixed part and returns the offset of its marks. With an error, the run holds only the
 // header, which is good only for display.
-func readRun(text []byte) (r *run, marks int, err error) {
+func readRun(text []byte) (r *run, marksOffset int, err error) {
 	h, length, err := readHeader(text)
 	r = &run{runHeader: h.runHeader}
 	if err != nil {
 		return r, 0, err
 	}
-	sum, marks, err := h.checkFixedPart(text, length)
+	sum, marksOffset, err := h.checkFixedPart(text, length)
 	if err != nil {
 		return r, 0, err
 	}
@@ -308,7 +307,7 @@ func readRun(text []byte) (r *run, marks int, err error) {
 	if len(whole.Ops) != h.Files {
 		return r, 0, &JournalError{Why: "files are missing"}
 	}
-	return &whole, marks, nil
+	return &whole, marksOffset, nil
 }
 
 func (r *run) readFolder(line []byte) error {

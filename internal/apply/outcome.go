@@ -18,7 +18,7 @@ type Status string
 const (
 	StatusPlanned     Status = "planned"  // the file can be placed, or waits for its turn
 	StatusInPlace     Status = "in_place" // an earlier run has placed the file
-	StatusSkipped     Status = "left"     // an NFO file that is not written; the rest of its unit is
+	StatusSkipped     Status = "left"     // an NFO file that is not written although the rest of its unit is
 	StatusDone        Status = "done"
 	StatusRefused     Status = "refused" // the operation is impossible, or part of a bundle that is
 	StatusFailed      Status = "failed"  // the operation failed, and its bundle was rolled back
@@ -98,7 +98,6 @@ func (e *MountError) Text() lang.Text {
 	return lang.Textf("%s is not the folder that the plan was made with", e.Path)
 }
 
-// Unwrap returns the system's error.
 func (e *MountError) Unwrap() error { return e.Err }
 
 func (x *execution) completeOutcome(out *Outcome, err error) (*Outcome, error) {
@@ -287,12 +286,11 @@ func (p *Problem) Text() lang.Text {
 	return lang.Textf("%s: %v", lang.Text(Meaning(p.Code)), p.Err)
 }
 
-// Unwrap returns the system's error.
 func (p *Problem) Unwrap() error { return p.Err }
 
 func newProblem(c organize.Code) *Problem { return &Problem{Code: c} }
 
-// errnoCodes maps system errors to codes. All other errors get organize.Unreadable.
+// errnoCodes maps system errors to codes. All other errors get organize.CodeUnreadable.
 var errnoCodes = []struct {
 	code   organize.Code
 	errnos []syscall.Errno
@@ -350,8 +348,7 @@ func (p *Problem) status() Status {
 	return StatusRefused
 }
 
-// isDiskFailure reports whether the problem is with the disk rather than the file, so other files will probably fail
-// too.
+// isDiskFailure reports whether the disk and not the file is at fault, so other files will probably fail too.
 func (p *Problem) isDiskFailure() bool {
 	return p.Code == CodeNoSpace || p.Code == organize.CodeUnreadable
 }

@@ -53,7 +53,7 @@ func (r *run) rootOf(dir int) int {
 }
 
 // withProbeFolder creates a folder, calls do with it, and removes the folder and its content.
-func withProbeFolder(root Dir, name string, do func(Dir) error) error {
+func withProbeFolder(root Dir, name string, fn func(Dir) error) error {
 	clearProbe(root, name) // an interrupted run may have left it
 	if err := root.Mkdir(name); err != nil {
 		return err
@@ -64,12 +64,12 @@ func withProbeFolder(root Dir, name string, do func(Dir) error) error {
 		return err
 	}
 	defer dir.Close()
-	return do(dir)
+	return fn(dir)
 }
 
 // probeMoves finds out how a file system can move files without replacing others, and whether a moved file gets another
 // inode. way is "rename", "link" or "none".
-func probeMoves(dir Dir) (way string, unstable bool, err error) {
+func probeMoves(dir Dir) (method string, unstable bool, err error) {
 	var opened Info // on mergerfs, Stat of an open file may return another inode than Lstat of its name
 	for _, file := range []string{"b", "a"} {
 		f, err := dir.Create(file)
@@ -85,32 +85,32 @@ func probeMoves(dir Dir) (way string, unstable bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	way, now := "rename", "c"
+	method, now := "rename", "c"
 	switch err := dir.Rename("a", dir, "b"); {
 	case errors.Is(err, syscall.EEXIST):
 		err = dir.Rename("a", dir, "c") // the kernel refuses taken names itself: only a free one tests the file system
 		switch {
 		case lacksExclusiveRename(err):
-			way, now = "link", "a"
+			method, now = "link", "a"
 		case err != nil:
 			return "", false, err
 		}
 	case err == nil: // the file system ignores the flag and has replaced the file
-		way, now = "link", "b"
+		method, now = "link", "b"
 	case lacksExclusiveRename(err):
-		way, now = "link", "a"
+		method, now = "link", "a"
 	default:
 		return "", false, err
 	}
-	if way == "link" {
+	if method == "link" {
 		if canLink(dir, now) {
 			now = "d" // canLink has created it
 		} else {
-			way = "none"
+			method = "none"
 		}
 	}
 	info, err := dir.Lstat(now)
-	return way, info.Inode != before.Inode || opened.Inode != before.Inode, err
+	return method, info.Inode != before.Inode || opened.Inode != before.Inode, err
 }
 
 // canLink reports whether the file system supports hard links and counts them. It links the file to "d".

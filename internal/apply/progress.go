@@ -30,8 +30,7 @@ func (s Stage) IsUnfinished() bool {
 	return s == StagePlanned || s == StageApplying || s == StageUndoing
 }
 
-// progress is the information in a journal's marks. They don't record which steps were done: the file system shows
-// that.
+// progress is the content of a journal's marks. Which steps were done is visible in the file system instead.
 type progress struct {
 	stage      Stage
 	isUndo     bool      // the current or abandoned stage is an undo
@@ -47,9 +46,9 @@ type progress struct {
 type fileProgress struct {
 	targetCopy   *copyMark     // identifies the copy at the target
 	returnedCopy *copyMark     // identifies the copy back at the source
-	notDone      organize.Code // why it was not carried out; "" if it was
-	notRestored  organize.Code // why it could not be put back; "" if it could
-	undone       bool          // a finished undo has put it back, so Resume and Undo ignore it
+	notDone      organize.Code // why the operation was not carried out; "" if it was
+	notRestored  organize.Code // why the file could not be put back; "" if it could
+	undone       bool          // a finished undo has put the file back, so Resume and Undo ignore it
 
 	lostAttributes bool // the copy could not keep all attributes; not in the journal
 	badCRC         bool // the content doesn't match the CRC-32 in the name; not in the journal
@@ -57,8 +56,8 @@ type fileProgress struct {
 
 type folderProgress struct {
 	endTime      organize.Stamp // modification time when the run ended; zero if unknown
-	changedSince bool           // another program changed it after the run, so its time is not restored
-	missing      bool           // it did not exist when the undo began
+	changedSince bool           // another program changed the folder after the run, so its time is not restored
+	missing      bool           // the folder did not exist when the undo began
 }
 
 // mark is one line after a journal's fixed part. In the file, each line ends with a CRC-32C of the rest of the line.
@@ -73,8 +72,7 @@ type mark struct {
 	Probe  *probeResults   `json:"probe,omitempty"`
 }
 
-// copyMark identifies a copy that the run made. It is written before the copy gets its final name, and so proves later
-// that the file is the run's.
+// copyMark identifies a copy by the run. It is written before the copy's final name, to prove whose file it is.
 type copyMark struct {
 	Inode     uint64         `json:"inode"`
 	Size      int64          `json:"size"`
@@ -109,8 +107,7 @@ func newProgress(files, folders int) progress {
 	return progress{stage: StagePlanned, files: make([]fileProgress, files), folders: make([]folderProgress, folders)}
 }
 
-// reservedBytes is how many bytes the journal reserves for marks, including those of an undo, which a full disk must
-// not prevent.
+// reservedBytes is how many bytes to reserve for marks, so that even with a full disk an undo can write its marks.
 func (r *run) reservedBytes() int64 {
 	room := 4096 + 96*int64(len(r.Ops)) + 220*int64(len(r.Dirs))
 	for i := range r.Ops {

@@ -2,8 +2,7 @@ package apply
 
 import "github.com/anivault/anivault/internal/organize"
 
-// fileState says what a worker has found at a place, compared with the file that the run knows. The values are bits, so
-// that a rule can accept several.
+// fileState compares the file at a place with the run's. The values are bits, so a rule can accept several.
 type fileState uint8
 
 const (
@@ -120,9 +119,9 @@ const (
 	kindAny         = kindLink | kindSymlink | kindNFO | kindCopy | kindCrossDevice | kindMove | kindToTemp
 )
 
-func kindOf(o *op, leg organize.StepKind) opKind {
+func kindOf(o *op, stepKind organize.StepKind) opKind {
 	switch {
-	case leg == organize.StepToTemp:
+	case stepKind == organize.StepToTemp:
 		return kindToTemp
 	case o.CrossDevice:
 		return kindCrossDevice
@@ -159,7 +158,7 @@ type rule struct {
 	source, target fileState
 	notDone        bool // matches only if the run did not carry out the operation
 	finished       bool // matches only if the run had finished, so nothing has been undone yet
-	journalDamaged bool // matches only if the journal has damaged marks, one of which may be that of the copy
+	journalDamaged bool // matches only if the journal has damaged marks, one of which may be the mark of the copy
 	act            ruleAction
 	code           organize.Code
 }
@@ -181,7 +180,7 @@ var forwardRules = []rule{
 }
 
 var backwardRules = []rule{
-	// A link that is there nevertheless was made by another program.
+	// If there is a link, another program has made it.
 	{kinds: kindLink | kindSymlink, source: stateAny, target: stateAny, notDone: true, act: actNone},
 	{kinds: kindLink, source: stateAny, target: stateMissing, finished: true, act: actRefuse, code: CodeTargetGone},
 	{kinds: kindLink, source: stateAny, target: stateMissing, act: actNone},
@@ -206,7 +205,7 @@ var backwardRules = []rule{
 	{kinds: kindCopy | kindCrossDevice, source: stateEdited, target: stateSame, act: actRefuse, code: codeOriginalEdited},
 	{kinds: kindCopy | kindCrossDevice, source: stateSame, target: stateSame, act: actRemoveTarget},
 	{kinds: kindCopy, source: stateNotOurs, target: stateOurs, act: actRefuse, code: CodeOriginalGone},
-	{kinds: kindCrossDevice, source: stateMissing, target: stateOurs, act: actCopyBack}, // whether edited or not
+	{kinds: kindCrossDevice, source: stateMissing, target: stateOurs, act: actCopyBack}, // even if edited
 	{kinds: kindCrossDevice, source: stateNotOurs, target: stateOurs, act: actRefuse, code: CodeOldNameTaken},
 	{kinds: kindCopy | kindCrossDevice, source: stateAny, target: stateNotOurs, notDone: true, act: actNone},
 	{kinds: kindCopy | kindCrossDevice, source: stateAny, target: stateUnproven, act: actRefuse, code: CodeUnprovenCopy},
@@ -215,26 +214,25 @@ var backwardRules = []rule{
 	{kinds: kindCopy | kindCrossDevice, source: stateOurs, target: stateNotOurs, act: actNone},
 	{kinds: kindCopy, source: stateAny, target: stateMissing, act: actNone},
 
-	{kinds: kindMove | kindToTemp, source: stateAny, target: stateOurs, act: actRename}, // whether edited or not
+	{kinds: kindMove | kindToTemp, source: stateAny, target: stateOurs, act: actRename}, // even if edited
 	{kinds: kindMove | kindToTemp, source: stateOurs, target: stateNotOurs, act: actNone},
 	{kinds: kindMove, source: stateAny, target: stateNotOurs, notDone: true, act: actNone},
 	{kinds: kindToTemp, source: stateAny, target: stateNotOurs, act: actNone}, // the second step has reported it
 	{kinds: kindAny, source: stateAny, target: stateAny, act: actRefuse, code: CodeMovedAway},
 }
 
-// lazyObservation examines its places only when a rule needs their state. If the first place does not hold the file, it
-// takes the next one that does.
+// lazyObservation examines a place when a rule needs its state, and takes the next one if the file is not there.
 type lazyObservation struct {
 	observation
-	places   []place
-	observed bool
+	places     []place
+	isObserved bool
 }
 
 func (g *lazyObservation) hasState(w *worker, o *op, wanted fileState) (bool, error) {
 	if wanted == stateAny {
 		return true, nil
 	}
-	if !g.observed {
+	if !g.isObserved {
 		for i, at := range g.places {
 			s, err := w.observe(o, at)
 			if err != nil {
@@ -247,7 +245,7 @@ func (g *lazyObservation) hasState(w *worker, o *op, wanted fileState) (bool, er
 				break
 			}
 		}
-		g.observed = true
+		g.isObserved = true
 	}
 	return g.state&wanted != 0, nil
 }

@@ -30,16 +30,16 @@ func (System) Root(path string) (organize.Root, error) {
 	return p.Root, err
 }
 
-func wrapPathError(what, name string, err error) error {
+func wrapPathError(operation, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &os.PathError{Op: what, Path: name, Err: err}
+	return &os.PathError{Op: operation, Path: name, Err: err}
 }
 
 // retrySyscall makes a system call, and repeats it if a signal interrupts it.
-func retrySyscall(what, name string, do func() error) error {
-	return wrapPathError(what, name, fsx.RetryEINTR(do))
+func retrySyscall(operation, name string, call func() error) error {
+	return wrapPathError(operation, name, fsx.RetryEINTR(call))
 }
 
 // Open implements FS.
@@ -53,8 +53,7 @@ func openDir(at int, name string) (Dir, error) {
 	return &linuxDir{fd}, nil
 }
 
-// hardlinksProtected reports whether fs.protected_hardlinks is set. Users may then link only to files that they own or
-// may write.
+// hardlinksProtected reports whether fs.protected_hardlinks limits users to links to their own or writable files.
 var hardlinksProtected = sync.OnceValue(func() bool {
 	text, err := os.ReadFile("/proc/sys/fs/protected_hardlinks")
 	if err != nil {
@@ -138,14 +137,16 @@ func (d *linuxDir) Unlink(name string) error {
 	return retrySyscall("remove", name, func() error { return unix.Unlinkat(d.fd, name, 0) })
 }
 
-func (d *linuxDir) Link(name string, to Dir, as string) error {
+func (d *linuxDir) Link(name string, to Dir, newName string) error {
 	into := to.(*linuxDir).fd
-	return retrySyscall("link", as, func() error { return unix.Linkat(d.fd, name, into, as, 0) })
+	return retrySyscall("link", newName, func() error { return unix.Linkat(d.fd, name, into, newName, 0) })
 }
 
-func (d *linuxDir) Rename(name string, to Dir, as string) error {
+func (d *linuxDir) Rename(name string, to Dir, newName string) error {
 	into := to.(*linuxDir).fd
-	return retrySyscall("rename", as, func() error { return unix.Renameat2(d.fd, name, into, as, unix.RENAME_NOREPLACE) })
+	return retrySyscall("rename", newName, func() error {
+		return unix.Renameat2(d.fd, name, into, newName, unix.RENAME_NOREPLACE)
+	})
 }
 
 func (d *linuxDir) SetMode(mode uint32) error {
@@ -305,8 +306,7 @@ func copyAttributes(from, to int) (whole bool) {
 	return whole
 }
 
-// WriteAt implements File. After a full chunk, it makes the kernel start writing to the disk, so that a later Sync
-// takes less time.
+// WriteAt implements File. The kernel starts to write full chunks to the disk, so that Sync takes less time.
 func (f *linuxFile) WriteAt(p []byte, off int64) (int, error) {
 	n, err := f.File.WriteAt(p, off)
 	if n == copyChunkSize {

@@ -8,8 +8,7 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// Supported reports whether this system can carry out plans. Only Linux can, because the kill tests pass on no other
-// system.
+// Supported reports whether this system can carry out plans. The kill tests pass only on Linux.
 const Supported = false
 
 // System is the file system of this machine. On this system, it does nothing and returns errors.

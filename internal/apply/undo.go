@@ -14,8 +14,7 @@ type UndoOptions struct {
 	DryRun bool
 }
 
-// Undo puts the files of a run back. It leaves each file that it can't put back safely where it is, and reports the
-// reason.
+// Undo puts the files of a run back. It skips each file that it can't put back safely, and reports why.
 func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcome, error) {
 	x, err := e.openExecution(id)
 	if err != nil {
@@ -36,7 +35,7 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 	told := out.Results[:0]
 	for i := range x.worker.run.Ops {
 		never := x.problems[i] == nil &&
-			(x.worker.journal.progress.files[i].notDone != "" || stayed[i]) // the run did not carry it out
+			(x.worker.journal.progress.files[i].notDone != "" || stayed[i]) // the run did not carry out the operation
 		if r := &out.Results[i]; opts.DryRun && r.Status == StatusUndone {
 			r.Status = StatusPlanned
 		}
@@ -51,7 +50,7 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 }
 
 // selectOps returns the operations to undo, and whether others stay as they are.
-func (x *execution) selectOps(only func(source, target string) bool) (wanted []bool, part bool) {
+func (x *execution) selectOps(only func(source, target string) bool) (wanted []bool, partial bool) {
 	bundles := map[int]bool{}
 	for i := range x.worker.run.Ops {
 		if o := &x.worker.run.Ops[i]; only == nil || only(x.worker.run.sourcePath(o), x.worker.run.pathOf(o.To)) {
@@ -62,9 +61,9 @@ func (x *execution) selectOps(only func(source, target string) bool) (wanted []b
 	for i := range x.worker.run.Ops {
 		back := x.worker.journal.progress.files[i].undone
 		wanted[i] = bundles[x.worker.run.Ops[i].Bundle] && !back
-		part = part || !wanted[i] && !back && x.worker.journal.progress.files[i].notDone == ""
+		partial = partial || !wanted[i] && !back && x.worker.journal.progress.files[i].notDone == ""
 	}
-	return wanted, part
+	return wanted, partial
 }
 
 // unreachedOps returns the operations that an interrupted run had not reached; nil for a run that was not interrupted.
@@ -81,8 +80,7 @@ func (x *execution) unreachedOps() map[int]bool {
 	return out
 }
 
-// isStillAt reports whether a file is at the given place and not at its target. For an NFO file it reports whether the
-// target is missing.
+// isStillAt reports whether a file is at a place and not at its target; of an NFO, whether the target is missing.
 func (x *execution) isStillAt(o *op, at place) bool {
 	target, err := x.worker.observe(o, o.To)
 	if err != nil || target.state&(stateOurs|stateUnproven) != 0 || o.Verb == organize.VerbNFO {
@@ -92,20 +90,20 @@ func (x *execution) isStillAt(o *op, at place) bool {
 	return err == nil && home.state&stateOurs != 0
 }
 
-func (x *execution) markUnreached(stayed map[int]bool) {
+func (x *execution) markUnreached(unreached map[int]bool) {
 	m := &x.worker.journal.progress
 	for i := range x.worker.run.Ops {
 		switch {
-		case stayed == nil:
-		case stayed[i] && m.files[i].notDone == "":
+		case unreached == nil:
+		case unreached[i] && m.files[i].notDone == "":
 			x.worker.journal.appendFileMark(i, markNotDone, CodeNotReached)
-		case !stayed[i] && m.files[i].notDone == CodeNotReached:
+		case !unreached[i] && m.files[i].notDone == CodeNotReached:
 			x.worker.journal.appendFileMark(i, markOK, "") // the run was resumed in the meantime
 		}
 	}
 }
 
-func (x *execution) undo(ctx context.Context, dry, part bool, stayed map[int]bool) error {
+func (x *execution) undo(ctx context.Context, dry, partial bool, unreached map[int]bool) error {
 	x.worker.ctx = ctx
 	if dry {
 		x.worker.preview = &undoPreview{&x.worker, map[place]int{}, map[uint64]bool{}, map[int]*Problem{}}
@@ -117,7 +115,7 @@ func (x *execution) undo(ctx context.Context, dry, part bool, stayed map[int]boo
 		return err
 	}
 	x.compareFolders()
-	x.markUnreached(stayed)
+	x.markUnreached(unreached)
 	if err := x.worker.journal.enterStage(StageUndoing, x.now()); err != nil {
 		return err
 	}
@@ -137,7 +135,7 @@ func (x *execution) undo(ctx context.Context, dry, part bool, stayed map[int]boo
 	err := x.worker.dirs.removeCreated(nil)
 	x.clearProbes()
 	if err == nil {
-		err = x.restoreFolders(!part)
+		err = x.restoreFolders(!partial)
 	}
 	if err != nil {
 		x.stopCause = asProblem(err)
@@ -151,7 +149,7 @@ func (x *execution) finalStage() Stage {
 	m, s := &x.worker.journal.progress, StageUndone
 	for i := range x.worker.run.Ops {
 		switch {
-		case x.problems[i] == nil && m.files[i].notDone != "": // the run did not carry it out
+		case x.problems[i] == nil && m.files[i].notDone != "": // the run did not carry out the operation
 		case x.toUndo[i] && x.problems[i] == nil:
 			x.undoneOps = append(x.undoneOps, i)
 		case m.files[i].undone:

@@ -142,20 +142,18 @@ func (v *video) partNumber() int {
 	return partInName(v.item.Name, read)
 }
 
-func partInName(name string, read int) int {
-	if m := discPattern().FindStringSubmatch(library.Stem(name)); read <= 0 && m != nil {
-		read, _ = strconv.Atoi(m[1])
+func partInName(name string, knownPart int) int {
+	if m := discPattern().FindStringSubmatch(library.Stem(name)); knownPart <= 0 && m != nil {
+		knownPart, _ = strconv.Atoi(m[1])
 	}
-	return read
+	return knownPart
 }
 
-// singleDiscPattern matches a disc number, or a part number as plans write it. Either shows that a file holds only a
-// part of a film or episode.
+// singleDiscPattern matches a disc or part number that shows that a file holds only a part of a film or episode.
 var singleDiscPattern = lazyregexp.New(
 	`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck])[ ._-]?(\d{1,2})(?:$|[ ._)\]-])|(?-i: - part(\d{1,2})$)`)
 
-// singlePartPattern matches "part 2" directly after the number of an episode, where it may also be the title of the
-// episode.
+// singlePartPattern matches "part 2" after an episode's number, where it may also be the title of the episode.
 var singlePartPattern = lazyregexp.New(`(?i)S\d{1,2}E\d{1,4}[ ._-]+(?:part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
 
 func (v *video) labelSinglePart() {

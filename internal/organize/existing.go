@@ -149,8 +149,7 @@ func titleKey(title, year string) string {
 // yearSuffix matches a folder's title and the year after it.
 var yearSuffix = lazyregexp.New(`^(.+) \((\d{4})\)$`)
 
-// hasTitleWithYear reports whether a subfolder without an ID has the title and a year. Then the title alone is
-// ambiguous.
+// hasTitleWithYear reports whether a subfolder without ID has this title and a year, so the title is ambiguous.
 func (f *folder) hasTitleWithYear(title string) bool {
 	bare := titleKey(title, "")
 	for key := range f.subfolders {
@@ -234,8 +233,7 @@ func (d *folderIndex) hasNFOOfOther(in *folder, entry Entry, name string) bool {
 	return false
 }
 
-// warnOfOtherNFO warns if the NFO in an existing folder is about another work. The folder is used nevertheless, because
-// its name takes precedence.
+// warnOfOtherNFO warns if an existing folder's NFO is about another work. The folder's name takes precedence.
 func (p *Planner) warnOfOtherNFO(v *video, folder string) {
 	dir := p.folders.list(folder)
 	for _, file := range workNFOs(path.Base(folder)) {
@@ -348,11 +346,11 @@ func (p *Planner) searchFolders(v *video) []*targetFolder {
 
 // planRenames plans to rename a video that is in a library folder. If it already has the planned name, its other names
 // in that folder are only reported.
-func (p *Planner) planRenames(v *video, at *targetFolder, name string) (out []*video) {
-	dir := p.folders.contents(v.target, at)
+func (p *Planner) planRenames(v *video, folder *targetFolder, name string) (out []*video) {
+	dir := p.folders.contents(v.target, folder)
 	if name != v.stemWithoutLabel()+v.keptLabel(name)+path.Ext(v.targetPath) {
 		if dir.find(name).Type == TypeRegular {
-			out, v.isBeingRenamed = append(out, p.planRename(v, at, name)), true
+			out, v.isBeingRenamed = append(out, p.planRename(v, folder, name)), true
 		}
 		return out
 	}
@@ -361,7 +359,7 @@ func (p *Planner) planRenames(v *video, at *targetFolder, name string) (out []*v
 		// A name that differs only in case or normal form is that entry itself, not another hard link.
 		if item.Type == TypeRegular && FoldName(item.Name) != FoldName(name) && library.IsVideo(item.Name) &&
 			p.folders.isSameFile(dir, v.dir, v.item, item, p.opts.acceptsCopies(v, v.item)) {
-			r := p.planRename(v, at, item.Name)
+			r := p.planRename(v, folder, item.Name)
 			r.skip(CodeSameFile, lang.Textf("the same file as %s", joinPath(dir.path, name)))
 			out = append(out, r)
 		}
@@ -373,20 +371,17 @@ func (v *video) stemWithoutLabel() string {
 	return strings.TrimSuffix(path.Base(v.targetStem()), v.label)
 }
 
-// keptLabel returns the label that a video gets when it is renamed in the library: the new one, or else the one in its
-// present name.
+// keptLabel returns the label of a video that is renamed in the library: the new one, or else the present one.
 func (v *video) keptLabel(name string) string {
 	return cmp.Or(v.label, labelSuffix().FindString(library.Stem(name)))
 }
 
-// labelSuffix matches the labels of versions and parts at the end of a name, as in "Film - [Extended] - [720p]" or
-// "Film - part2".
+// labelSuffix matches labels of versions and parts: " - [Extended] - [720p]" or " - part2" at a name's end.
 var labelSuffix = lazyregexp.New(`(?: - (?:\[[^\[\]]+\]|part\d{1,2}))+$`)
 
-// planRename plans to rename a file of the library, and its sidecars, to the name that it would get today. The target
-// folder becomes a source too.
-func (p *Planner) planRename(v *video, at *targetFolder, name string) *video {
-	target, dir := p.opts.Targets[v.target], p.folders.contents(v.target, at)
+// planRename plans today's name for a library file and its sidecars. The target folder becomes a source too.
+func (p *Planner) planRename(v *video, folder *targetFolder, name string) *video {
+	target, dir := p.opts.Targets[v.target], p.folders.contents(v.target, folder)
 	source := slices.IndexFunc(p.opts.Sources, func(s RootInfo) bool { return s.Path == target.Path })
 	if source < 0 {
 		source = len(p.opts.Sources)
@@ -394,7 +389,7 @@ func (p *Planner) planRename(v *video, at *targetFolder, name string) *video {
 	}
 	r := *v
 	r.label = v.keptLabel(name)
-	r.setTarget(at, v.stemWithoutLabel())
+	r.setTarget(folder, v.stemWithoutLabel())
 	r.isRename, r.isInPlace, r.source = true, false, source
 	r.recordDir, r.name, r.dir, r.item = dir.path+"/", name, dir, dir.find(name)
 	r.sidecars, dir.videos = nil, append(dir.videos, &r)
@@ -412,8 +407,7 @@ func (p *Planner) planRename(v *video, at *targetFolder, name string) *video {
 	return &r
 }
 
-// findExisting returns the folder and name under which a video already exists; "" if it does not. It prefers the
-// planned name.
+// findExisting returns folder and name of a video that already exists, "" if none, the planned name first.
 func (p *Planner) findExisting(searched []*targetFolder, v *video) (at *targetFolder, name string) {
 	planned, copies := path.Base(v.targetPath), p.opts.acceptsCopies(v, v.item)
 	for _, at := range searched {

@@ -53,8 +53,7 @@ type Item struct {
 type Disk interface {
 	// RealPath returns a folder's absolute path with symbolic links resolved.
 	RealPath(dir string) (string, error)
-	// List returns a folder's entries, sorted by name in byte order. For a folder that does not exist, it returns no
-	// entries and no error.
+	// List returns a folder's entries, sorted by name in byte order; none and no error for a missing folder.
 	List(dir string) ([]Item, error)
 	// ReadEnds returns the first and last 64 KiB of a file, or the whole content of a smaller file.
 	ReadEnds(file string) ([]byte, error)
@@ -141,8 +140,7 @@ func (d *folderIndex) contents(target int, at *targetFolder) *folder {
 	return at.dir
 }
 
-// workKindOf guesses from the content of a folder whether it holds a series ("tv") or a film ("movie"); "" if it is
-// unclear.
+// workKindOf guesses from a folder's content whether it holds a series ("tv") or a "movie"; "" if unclear.
 func (d *folderIndex) workKindOf(parent, name string) string {
 	items := d.list(joinPath(parent, name)).items
 	if slices.ContainsFunc(items, func(item Item) bool {

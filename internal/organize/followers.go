@@ -23,9 +23,9 @@ const fontsFolder = "fonts"
 
 // destination says where the videos in a folder and below it go.
 type destination struct {
-	entry  *plannedEntry // nil if there are no videos, or videos of several entries
-	folder *targetFolder // nil if they go to several folders
-	mixed  bool          // they belong to several entries, or some are skipped
+	entry  *plannedEntry // nil if there are no videos, or if they belong to several entries
+	folder *targetFolder // nil if the videos go to several folders
+	mixed  bool          // the videos belong to several entries, or some are skipped
 }
 
 // extraPlacer plans extras and files about whole folders.
@@ -53,7 +53,7 @@ func (p *Planner) findFolderWideFiles() {
 	seen := map[string]bool{}
 	for _, v := range p.videos {
 		if v.isRename {
-			continue // the files about its folder are already in place
+			continue // the files about the video's folder are already in place
 		}
 		root := p.opts.Sources[v.source].Path
 		for dir := v.dir.path; IsBelow(dir, root) && !seen[dir]; dir = path.Dir(dir) {

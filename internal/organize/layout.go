@@ -58,8 +58,7 @@ var jellyfinTemplates = Templates{
 	Movie:   folderAndFile("{title}< ({year})> [tmdbid-{tmdb}]"),
 }
 
-// folderAndFile returns a film's template. The folder and the file must have the same name, or media servers take
-// versions for separate films.
+// folderAndFile returns a film's template. With other folder names, media servers take versions for separate films.
 func folderAndFile(name string) string { return name + "/" + name }
 
 // LayoutNames returns the names of the layouts.

@@ -33,8 +33,7 @@ func cleanText(s string) string {
 	}
 }
 
-// isPlain reports whether s is ASCII that needs no cleaning, except for reserved names. This is the quick path for most
-// names.
+// isPlain reports whether s is ASCII that needs no cleaning, as most names, apart from reserved names.
 func isPlain(s string) bool {
 	if s == "" || s[0] == '.' || s[0] == ' ' || s[len(s)-1] == '.' || s[len(s)-1] == ' ' {
 		return false
@@ -101,8 +100,7 @@ func collapseSpaces(s string) string {
 	return b.String()
 }
 
-// escapeReserved appends "_" to the device names of Windows. An extension does not matter: "CON.txt" becomes
-// "CON_.txt".
+// escapeReserved appends "_" to the device names of Windows, whatever the extension: "CON.txt" becomes "CON_.txt".
 func escapeReserved(s string) string {
 	stem, _, _ := strings.Cut(s, ".")
 	stem = strings.TrimRightFunc(stem, unicode.IsSpace)
@@ -155,8 +153,7 @@ func shorten(s string, limit int) string {
 	return cut + ellipsis
 }
 
-// lastBoundary returns the last offset up to limit where s can be cut without separating a character from its combining
-// marks or joiners.
+// lastBoundary returns the last offset up to limit that separates no character from its combining marks or joiners.
 func lastBoundary(s string, limit int) int {
 	best := 0
 	joined := false

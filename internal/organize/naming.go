@@ -241,8 +241,7 @@ func formatAbsolute(list []float64) string {
 	return strings.Join(out, "-")
 }
 
-// formatEpisodes formats the numbers of the episodes in one file: "1-E3" for a range, or "1E2E3" for a server that
-// reads lists.
+// formatEpisodes formats the episodes of a file: "1-E3" for a range, or "1E2E3" for a server that reads lists.
 func (l *Layout) formatEpisodes(list []int) string {
 	if len(list) == 1 {
 		return strconv.Itoa(list[0])

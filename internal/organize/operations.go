@@ -47,7 +47,7 @@ func (p *Planner) addOps(v *video) {
 }
 
 // optionalOp is the operation of an NFO file or an image whose name is taken. Unless the plan moves the existing file
-// away, that one is kept, because the server may have written it.
+// away, the existing file is kept, because the server may have written it.
 type optionalOp struct {
 	video    *video
 	to       string
@@ -121,7 +121,7 @@ func (o *Options) acceptsCopies(v *video, item *Item) bool {
 // files that block the name. With copies, a copy counts as the file itself.
 func (d *folderIndex) findFile(
 	dir, from *folder, item *Item, name string, copies bool,
-) (there bool, blockers []string) {
+) (exists bool, blockers []string) {
 	for _, other := range dir.findSimilar(name) {
 		switch {
 		case other == item:
@@ -137,8 +137,7 @@ func (d *folderIndex) findFile(
 	return false, blockers
 }
 
-// isSameFile reports whether an entry of a folder is the file: a link to it, another name of it, or with copies also a
-// copy.
+// isSameFile reports whether an entry is the file: a link to it, another name of it, or with copies also a copy.
 func (d *folderIndex) isSameFile(dir, from *folder, item, other *Item, copies bool) bool {
 	switch {
 	case other.Type == TypeLink:
@@ -197,8 +196,7 @@ func (p *Planner) addNFOs() {
 	}
 }
 
-// isLaterPart reports whether a file is the second or a later part of a film. Media servers read only the NFO of the
-// first part.
+// isLaterPart reports whether a file is the second or a later part of a film, whose NFO media servers don't read.
 func (v *video) isLaterPart() bool {
 	return strings.Contains(v.label, " - part") && v.partNumber() > 1
 }

@@ -78,9 +78,9 @@ func movesByFreedPath(p *Plan) map[string][]opIndex {
 }
 
 type opState struct {
-	begun bool
-	done  bool
-	temp  int // the number of the source's temporary name; 0 for none
+	started bool
+	done    bool
+	temp    int // the number of the source's temporary name; 0 for none
 }
 
 type orderer struct {
@@ -94,10 +94,10 @@ type orderer struct {
 // addSteps adds the step of an operation, after those of the moves that it has to wait for.
 func (o *orderer) addSteps(at opIndex) {
 	state := &o.states[at.unit][at.op]
-	if state.begun {
+	if state.started {
 		return
 	}
-	state.begun = true
+	state.started = true
 	unit := &o.plan.Units[at.unit]
 	if len(o.movesByFreedPath) > 0 {
 		to := FoldName(o.plan.TargetPath(unit, &unit.Ops[at.op]))
@@ -120,7 +120,7 @@ func (o *orderer) waitFor(at opIndex, name string) {
 			continue // the move only changes the case or normalization of the name
 		}
 		state := &o.states[holder.unit][holder.op]
-		if !state.begun {
+		if !state.started {
 			o.addSteps(holder)
 			continue
 		}

@@ -102,8 +102,7 @@ type Op struct {
 	Line   int      // the operation's line in the plan's text, from 1
 }
 
-// NFOSpec says what an NFO file contains: the IDs of a series or film, everything known about it (Full), or a video's
-// episodes.
+// NFOSpec says what an NFO contains: a work's IDs, everything known about it (Full), or a video's episodes.
 type NFOSpec struct {
 	Entry
 	Full      bool
@@ -155,8 +154,7 @@ type Plan struct {
 	Layout  string
 	Sources []Root
 	Targets []Root
-	// Folders are existing target folders with names that are too long, or that CleanName would change. Targets below them
-	// keep these names.
+	// Folders are existing target folders whose names are too long or unclean. Targets below them keep these names.
 	Folders []Folder
 	Units   []Unit
 	Skipped []SkippedFile // Parse leaves it empty

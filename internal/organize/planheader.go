@@ -11,15 +11,14 @@ import (
 
 const planFirstLine = "anivault plan 1"
 
-// headerLines lists the lines of the header in order. A line with repeats may occur several times. Only a plan without
-// units may have no source.
+// headerLines lists the header's lines in order. Some may repeat. Only a plan without units may lack a source.
 var headerLines = []struct {
 	word            string
 	repeats, needed bool
 	read            func(*parser)
 }{
 	{"id", false, true, (*parser).readID},
-	{"made", false, true, (*parser).readMade},
+	{"made", false, true, (*parser).readCreated},
 	{"mode", false, true, (*parser).readMode},
 	{"layout", false, true, (*parser).readLayout},
 	{"source", true, false, func(p *parser) { p.readRoot(&p.plan.Sources) }},
@@ -60,7 +59,7 @@ var idPattern = lazyregexp.New(`^\d{8}-\d{6}-[0-9a-z]{4}$`)
 // passes, because IDs become parts of file names.
 func IsID(s string) bool { return idPattern().MatchString(s) }
 
-func (p *parser) readMade() {
+func (p *parser) readCreated() {
 	var err error
 	if p.plan.Created, err = time.Parse(time.RFC3339, p.unread); err != nil {
 		p.addProblem("%s is not a time, such as 2026-11-22T02:04:31Z", excerpt(p.unread, 40))

@@ -111,14 +111,14 @@ type video struct {
 	recordDir      string // the folder's path as in the record, with a final slash
 	name           string // the name of the file
 	kind           fileKind
-	code           Code // why it is skipped; "" if it is not
+	code           Code // why the file is skipped; "" if it is not
 	why            lang.Text
 	dir            *folder
 	item           *Item
 	source         int
 	target         int
 	stemLength     int  // the length of targetPath without the extension
-	isRename       bool // a file of the library that is renamed
+	isRename       bool // the file is in the library and gets a new name
 	isInPlace      bool // the file is already in the library, at targetPath
 	isBeingRenamed bool // the plan renames the file in the library, so the next plan adds files that belong to it
 	filesInPlace   int  // the number of files of the unit that are already in place
@@ -140,8 +140,7 @@ func (v *video) recordPath() string { return v.recordDir + v.name }
 
 func (v *video) targetStem() string { return v.targetPath[:v.stemLength] }
 
-// nameKey identifies a name in a target folder. If two keys are equal, some file system takes the names for the same
-// name.
+// nameKey identifies a name in a target folder. Names with equal keys are the same on some file system.
 type nameKey struct {
 	target       int
 	folder, name string

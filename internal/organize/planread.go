@@ -73,9 +73,9 @@ type parser struct {
 	folders       map[Folder]bool      // the folders that the header lists
 }
 
-// claim says that a path of a target is used.
+// pathClaim says that a target, or a folder above one, uses a path.
 type pathClaim struct {
-	line     int // the first line that uses it; 0 for a root or a folder above one
+	line     int // the first line that uses the path; 0 for a root or a folder above one
 	isFolder bool
 }
 
@@ -296,17 +296,17 @@ func (p *parser) readTo() {
 	}
 }
 
-// newPart returns the part of a target that is not in an existing folder of the header.
-func (p *parser) newPart(root int, to string) string {
-	if len(p.folders) == 0 || !isLocal(to) {
-		return to
+// newPart returns the part of a target that is not one of the header's existing folders.
+func (p *parser) newPart(root int, target string) string {
+	if len(p.folders) == 0 || !isLocal(target) {
+		return target
 	}
-	for folder := path.Dir(to); folder != "." && folder != "/"; folder = path.Dir(folder) {
+	for folder := path.Dir(target); folder != "." && folder != "/"; folder = path.Dir(folder) {
 		if p.folders[Folder{root, folder}] {
-			return to[len(folder)+1:]
+			return target[len(folder)+1:]
 		}
 	}
-	return to
+	return target
 }
 
 func (p *parser) isValidTarget(root int, to string) bool {

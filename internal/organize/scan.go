@@ -30,7 +30,7 @@ func (s *scanner) err() error {
 	return &PlanError{Problems: s.problems}
 }
 
-func excerpt(text string, most int) string { return ui.Printable(ui.Cut(text, most)) }
+func excerpt(text string, maxWidth int) string { return ui.Printable(ui.Cut(text, maxWidth)) }
 
 func cutWord(line string) (word, rest string) {
 	i := strings.IndexAny(line, " \t")
@@ -53,15 +53,15 @@ func (s *scanner) scanName() string {
 	return name
 }
 
-func (s *scanner) scanIndex(n int, what string) int {
+func (s *scanner) scanIndex(n int, kind string) int {
 	word := s.scanWord()
 	i, err := strconv.Atoi(word)
 	switch {
 	case n == 0:
-		s.addProblem("the header's line %q is missing: put it back, or make the plan again", what)
+		s.addProblem("the header's line %q is missing: put it back, or make the plan again", kind)
 		return 0
 	case err != nil || i < 1 || i > n:
-		s.addProblem("the header has no %s %s: take one from 1 to %d", what, excerpt(word, 20), n)
+		s.addProblem("the header has no %s %s: take one from 1 to %d", kind, excerpt(word, 20), n)
 		return 0
 	}
 	return i - 1

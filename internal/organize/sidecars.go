@@ -111,7 +111,7 @@ func (o *sidecarAssigner) assign() {
 	}
 }
 
-func (o *sidecarAssigner) assignSubtitles(dir *folder, below string) {
+func (o *sidecarAssigner) assignSubtitles(dir *folder, subfolder string) {
 	for i := range dir.items {
 		item := &dir.items[i]
 		if item.Type == TypeDir {
@@ -119,7 +119,7 @@ func (o *sidecarAssigner) assignSubtitles(dir *folder, below string) {
 				of := o.planner.folders.list(joinPath(dir.path, item.Name))
 				for k := range of.items {
 					if isSubtitleOrAudio(&of.items[k]) {
-						o.assignTo(number, sidecarByLanguage(of, k, path.Join(below, item.Name)))
+						o.assignTo(number, sidecarByLanguage(of, k, path.Join(subfolder, item.Name)))
 					}
 				}
 			}
@@ -129,9 +129,9 @@ func (o *sidecarAssigner) assignSubtitles(dir *folder, below string) {
 			continue
 		}
 		if number, rest, ok := o.matcher.Owner(item.Name); ok {
-			o.assignTo(number, sidecar{dir: dir, index: i, subfolder: below, suffix: rest, title: path.Base(below)})
+			o.assignTo(number, sidecar{dir: dir, index: i, subfolder: subfolder, suffix: rest, title: path.Base(subfolder)})
 		} else {
-			o.assignTo(o.matcher.WithEpisodes(item.Name), sidecarByLanguage(dir, i, below))
+			o.assignTo(o.matcher.WithEpisodes(item.Name), sidecarByLanguage(dir, i, subfolder))
 		}
 	}
 }
@@ -158,15 +158,16 @@ func isSubtitleOrAudio(item *Item) bool {
 	return item.Type == TypeRegular && (role == RoleSubtitle || role == RoleAudio)
 }
 
-// sidecarByLanguage returns a sidecar that keeps only the language and flags of its name. If the name has none, it
-// keeps the whole name.
-func sidecarByLanguage(dir *folder, index int, below string) sidecar {
+// sidecarByLanguage returns a sidecar with only the language and flags of its name, or with the whole name.
+func sidecarByLanguage(dir *folder, index int, subfolder string) sidecar {
 	name := dir.items[index].Name
 	left, rest := languageSuffix(library.Stem(name))
 	if rest == "" {
-		return sidecar{dir: dir, index: index, subfolder: below, suffix: "." + name}
+		return sidecar{dir: dir, index: index, subfolder: subfolder, suffix: "." + name}
 	}
-	return sidecar{dir: dir, index: index, subfolder: below, suffix: rest + path.Ext(name), title: strings.TrimSpace(left)}
+	return sidecar{
+		dir: dir, index: index, subfolder: subfolder, suffix: rest + path.Ext(name), title: strings.TrimSpace(left),
+	}
 }
 
 func (o *sidecarAssigner) assignTo(number int, s sidecar) {
@@ -300,8 +301,8 @@ func indexWords(list ...string) map[string]string {
 }
 
 // languageSuffix splits the language and flags off the end of a stem: "2_English (SDH)" results in "2" and ".en.sdh".
-// If there are none, rest is "".
-func languageSuffix(stem string) (left, rest string) {
+// If there are none, suffix is "".
+func languageSuffix(stem string) (left, suffix string) {
 	var language string
 	var said []string
 	for {
@@ -336,13 +337,13 @@ func lastWord(s string) string {
 	return s[i+size:]
 }
 
-func formatSuffix(language string, said []string) string {
+func formatSuffix(language string, flags []string) string {
 	rest := ""
 	if language != "" {
 		rest = "." + language
 	}
-	slices.Reverse(said)
-	for _, flag := range said {
+	slices.Reverse(flags)
+	for _, flag := range flags {
 		rest += "." + flag
 	}
 	return rest
