@@ -161,13 +161,7 @@ func (x *execution) runSteps(w *worker, first, end int, back bool) {
 			continue
 		}
 		w.dirs.trim()
-		var p *Problem
-		if back && s.Kind == organize.StepFromTemp {
-			p = w.brokenCycle(s)
-		}
-		if p == nil {
-			p = w.runStep(s, back)
-		}
+		p := w.runStep(s, back)
 		if p == nil {
 			troubles = 0
 			if s.Kind != half && x.problems[s.Op] == nil {

@@ -335,27 +335,6 @@ func (w *worker) runStep(s step, back bool) *Problem {
 	return nil
 }
 
-// brokenCycle returns the problem that keeps a cycle of renames from being undone: one of its names holds a file of
-// another program. Otherwise the undo would move a file to its temporary name and find no other name for it.
-func (w *worker) brokenCycle(s step) *Problem {
-	o := &w.run.Ops[s.Op]
-	if at, err := w.observe(o, o.To); err != nil || at.state&stateOurs == 0 {
-		return nil // it is under its temporary name already
-	}
-	for next := w.run.opTo(o.From); next != nil && next != o; next = w.run.opTo(next.From) {
-		at, err := w.observe(next, next.To)
-		switch {
-		case err != nil:
-			return asProblem(err)
-		case at.state == stateMissing:
-			return nil // the name is free
-		case at.state&stateOurs == 0:
-			return newProblem(CodeOldNameTaken)
-		}
-	}
-	return nil
-}
-
 // removeOldParts removes unfinished copies that an interrupted run or undo of the step may have left.
 func (w *worker) removeOldParts(o *op, s step, back bool) *Problem {
 	from, to := w.run.stepPlaces(s)

@@ -12,12 +12,11 @@ import (
 // run is the fixed part of a journal: everything to do, and the state of files and folders before the run.
 type run struct {
 	runHeader
-	Dirs        []folder      // parents come before their children
-	Ops         []op          // in the order of their last steps
-	Steps       []step        // in the order of execution
-	Paths       []string      // the paths of Dirs; set by indexPaths
-	opsByTarget map[place]int // index in Ops by target; set by opTo
-	NewFolders  map[place]int // index in Dirs of the folders that the run creates, by place; set by indexPaths
+	Dirs       []folder      // parents come before their children
+	Ops        []op          // in the order of their last steps
+	Steps      []step        // in the order of execution
+	Paths      []string      // the paths of Dirs; set by indexPaths
+	NewFolders map[place]int // index in Dirs of the folders that the run creates, by place; set by indexPaths
 }
 
 type runHeader struct {
@@ -135,20 +134,6 @@ func (r *run) stepPlaces(s step) (from, to place) {
 	case organize.StepDirect:
 	}
 	return from, to
-}
-
-// opTo returns the operation whose target is at a place, nil if there is none.
-func (r *run) opTo(at place) *op {
-	if r.opsByTarget == nil {
-		r.opsByTarget = make(map[place]int, len(r.Ops))
-		for i := range r.Ops {
-			r.opsByTarget[r.Ops[i].To] = i
-		}
-	}
-	if i, ok := r.opsByTarget[at]; ok {
-		return &r.Ops[i]
-	}
-	return nil
 }
 
 func (r *run) touchedDirs() []bool {
