@@ -3,6 +3,7 @@ package organize
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -147,6 +148,7 @@ func TestNotesComeBackFromAPlan(t *testing.T) {
 		{Entry: Entry{"tv", 2}, Full: true, Languages: "ko-KR,en-US"},
 		{Entry: Entry{"tv", 2}, Full: true, Season: 1, Episodes: []int{2, 103}, Languages: "ko-KR"},
 		{Entry: Entry{"tv", 2}, Full: true, Episodes: []int{1}},
+		{Entry: Entry{"tv", 2}, Full: true, Season: math.MaxInt, Episodes: []int{math.MaxInt}},
 	} {
 		to := fmt.Sprintf("%d.nfo", len(p.Units))
 		p.Units = append(p.Units, Unit{Dir: ".", Ops: []Op{{Verb: VerbNFO, NFO: &n, To: to}}})

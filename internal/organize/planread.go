@@ -264,7 +264,7 @@ func (p *parser) scanNFO() *NFOSpec {
 // readEpisodes parses "S01E01E02". It returns false if the word has another form.
 func (n *NFOSpec) readEpisodes(word string) bool {
 	for i, part := range strings.Split(strings.TrimPrefix(word, "S"), "E") {
-		number, err := strconv.ParseUint(part, 10, 31)
+		number, err := strconv.ParseUint(part, 10, strconv.IntSize-1)
 		switch {
 		case err != nil:
 			return false
