@@ -112,9 +112,9 @@ func blockedText(b *ratelimit.BlockedError, now time.Time) lang.Text {
 	until := b.Until.Local().Format(time.TimeOnly) // no countdown, because the text is read later
 	switch {
 	case b.Cause == ratelimit.ReasonPause && ends:
-		return lang.Textf("TMDB asks everybody to wait until %s, longer than --max-wait allows", until)
+		return lang.Textf("TMDB asks all clients to wait until %s, longer than --max-wait allows", until)
 	case b.Cause == ratelimit.ReasonPause:
-		return "TMDB asks everybody to wait, longer than --max-wait allows"
+		return "TMDB asks all clients to wait, longer than --max-wait allows"
 	case ends:
 		return lang.Textf("%s; no requests are sent until %s", BlockText(b.Block), until)
 	}

@@ -323,7 +323,7 @@ func (r *run) readFolder(line []byte) error {
 	case d.Parent >= len(r.Dirs):
 		return lang.Error("its folder is not there")
 	case d.Parent < 0 && (d.New || d.Removable || !slices.ContainsFunc(slices.Concat(r.Sources, r.Targets), isRoot)):
-		return lang.Error("it is none of the roots")
+		return lang.Error("it is not one of the roots")
 	case d.Parent >= 0 && !isPathComponent(d.Name):
 		return lang.Error("%q is not a name", d.Name)
 	}

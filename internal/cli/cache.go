@@ -280,7 +280,7 @@ func newJSONCache(s cache.Stats) *jsonCache {
 func writeCacheStats(out io.Writer, s cache.Stats, path string, width int) error {
 	var lines rows
 	lines.add("path", "%s", path)
-	lines.add("answers", "%d: %d fresh, %d expired (served when TMDB can't be asked), %d \"not found\"",
+	lines.add("answers", "%d: %d fresh, %d expired (used when TMDB is not available), %d \"not found\"",
 		s.Entries, s.Fresh, s.Expired, s.Negative)
 	var classes []string
 	for class, n := range s.ByClass {

@@ -254,9 +254,9 @@ var settingFlags = []struct {
 	{"serve.admin_listen", "admin-listen", "`ADDR` of the page and the API for admins, host:port, or off"},
 
 	{"organize.to", "to", "`FOLDER` to organize the library in; it must exist"},
-	{"organize.to_tv", "to-tv", "`FOLDER` for series, in place of --to"},
-	{"organize.to_movies", "to-movies", "`FOLDER` for films, in place of --to"},
-	{"organize.mode", "mode", "`HOW` files get there: hardlink, move, symlink, copy or reflink"},
+	{"organize.to_tv", "to-tv", "`FOLDER` for series, instead of --to"},
+	{"organize.to_movies", "to-movies", "`FOLDER` for films, instead of --to"},
+	{"organize.mode", "mode", "`HOW` files are put in place: hardlink, move, symlink, copy or reflink"},
 	{"organize.or", "or", "`WHAT` to do where the mode can't cross file systems: off skips the file, copy copies it"},
 	{
 		"organize.layout", "layout",
@@ -280,8 +280,8 @@ var settingFlags = []struct {
 	{"organize.exec", "exec", "`PROGRAM` that runs once something was changed, with the changed folders on its stdin"},
 
 	{"watch.settle", "settle", "wait until nothing in a folder has changed for `TIME`"},
-	{"watch.rescan", "rescan", "scan everything each `TIME`, in addition to the system's notifications"},
-	{"watch.poll", "poll", "scan everything each `TIME` where there are no notifications, as on network shares"},
+	{"watch.rescan", "rescan", "rescan everything every `TIME`, in addition to the system's notifications"},
+	{"watch.poll", "poll", "rescan everything every `TIME` where there are no notifications, such as on network shares"},
 }
 
 // hiddenDefaults are settings whose flags show no default in the help, because -v changes it or the usage describes it.

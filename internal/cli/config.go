@@ -98,7 +98,7 @@ type jsonSetting struct {
 
 func newConfigInit(f *factory) *cobra.Command {
 	var force bool
-	cmd := &cobra.Command{Use: "init", Short: "Keep a TMDB token in the config file, which is made if there is none"}
+	cmd := &cobra.Command{Use: "init", Short: "Save a TMDB token in the config file, which is created if needed"}
 	f.setRun(cmd, nil, func(c invocation) error { return initConfig(f, c.Command, force) })
 	cmd.Flags().BoolVar(&force, "force", false,
 		"start over; an existing file is kept as config.yaml.bak")

@@ -127,7 +127,7 @@ const (
 	formatUsage       = "output `FORMAT`: %s"
 	formatDefaultText = " (default: table on a terminal, ndjson on a pipe)"
 	onlyUsage         = "print only files of these `STATUSES`, with commas: %s"
-	layoutUsage       = "`SERVER` whose names they get: %s, or custom (organize.template.*)"
+	layoutUsage       = "media `SERVER` whose naming rules to use: %s, or custom (organize.template.*)"
 )
 
 func translateUsage(usage string) string {

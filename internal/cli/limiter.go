@@ -48,7 +48,7 @@ func (f *factory) withTarget(cmd *cobra.Command, account string, do func(context
 	}
 	if cfg.Coordinator == "memory" {
 		return usagef("unset ANIVAULT_COORDINATOR, or set it to file",
-			"with ANIVAULT_COORDINATOR=memory no other process can be reached")
+			"with ANIVAULT_COORDINATOR=memory, no other process can be reached")
 	}
 	store, done, err := app.OpenState(cfg, stateLockTimeout, func(err error) {
 		if w, ok := errors.AsType[*ratelimit.StoreWarning](err); !ok || w.Parts == 0 {

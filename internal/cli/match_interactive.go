@@ -386,7 +386,7 @@ func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem lang.
 func choicePreview(c decide.Choice, width int) string {
 	const most = 6
 	var b strings.Builder
-	name := lang.Say("its title on TMDB is not known: TMDB can't be asked now")
+	name := lang.Say("its title on TMDB is not known: TMDB is not available now")
 	if c.Entry != nil {
 		name = title.WithYear(ui.Printable(c.Entry.Title), c.Entry.Year)
 	}

@@ -65,7 +65,7 @@ func newOrganize(f *factory) *cobra.Command {
 	addPlanFlags(cmd)
 	flags.BoolVar(&o.inPlace, "in-place", false, "allow --to inside PATH, or PATH inside --to; files are moved")
 	flags.StringVar(&o.recordsFile, "from", "",
-		"take the records of match --format ndjson from `FILE` (- for stdin) and match nothing")
+		"read the records of match --format ndjson from `FILE` (- for stdin) instead of matching")
 	flags.StringVar(&o.match.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
 	flags.BoolVarP(
 		&o.match.nulSeparated,

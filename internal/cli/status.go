@@ -108,7 +108,7 @@ func statusSentence(s ratelimit.Status) lang.Text {
 	case s.State == ratelimit.Sleep:
 		return lang.Textf("%s; the next request tests whether it works again", app.BlockText(s.Block))
 	case s.PauseUntil.After(s.At):
-		return lang.Textf("TMDB asks everybody to wait until %s", ui.Clock(s.PauseUntil))
+		return lang.Textf("TMDB asks all clients to wait until %s", ui.Clock(s.PauseUntil))
 	case s.State == ratelimit.HalfOpen:
 		return "TMDB had trouble; one request at a time tests whether it works again"
 	case s.State == ratelimit.Throttle:

@@ -57,7 +57,7 @@ func newWatch(f *factory) *cobra.Command {
 	flags := cmd.Flags()
 	addPlanFlags(cmd)
 	addSettingFlags(cmd, flags, "watch.settle", "watch.rescan", "watch.poll")
-	flags.BoolVar(&w.printUnit, "print-unit", false, "print a unit for systemd that runs this command for you, and end")
+	flags.BoolVar(&w.printUnit, "print-unit", false, "print a systemd unit that runs this command, and exit")
 	addMatchFlags(cmd, &w.match)
 	return cmd
 }
@@ -147,7 +147,7 @@ func (w *watchRun) lockFolder(ctx context.Context, file string) (release func(),
 	release, err = lockfile.Acquire(ctx, file, lockfile.Exclusive, 0)
 	switch {
 	case errors.Is(err, lockfile.ErrBusy):
-		return nil, exitErrorf(exitIncomplete, "one process watches a folder",
+		return nil, exitErrorf(exitIncomplete, "only one process can watch a folder",
 			"%s is already being watched: %s", ui.Printable(w.path), readLockHolder(file))
 	case err != nil:
 		return nil, err

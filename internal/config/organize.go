@@ -30,15 +30,16 @@ var customTemplates = organize.LayoutTemplates("custom")
 func organizeSettings(c *Config) []Setting {
 	return []Setting{
 		pathSetting("organize.to", "Where organize puts files.", &c.Organize.To),
-		pathSetting("organize.to_tv", "Where it puts series, in place of organize.to.", &c.Organize.ToTV),
-		pathSetting("organize.to_movies", "Where it puts films, in place of organize.to.", &c.Organize.ToMovies),
+		pathSetting("organize.to_tv", "Where it puts series, instead of organize.to.", &c.Organize.ToTV),
+		pathSetting("organize.to_movies", "Where it puts films, instead of organize.to.", &c.Organize.ToMovies),
 		choiceSetting("organize.mode", "How files get to their new names.", (*string)(&c.Organize.Mode), "hardlink",
 			"hardlink",
 			"move", "symlink", "copy", "reflink"),
 		choiceSetting("organize.or", "What to do where the mode can't cross file systems: off skips the file.",
 			&c.Organize.ModeFallback,
 			"off", "off", "copy"),
-		choiceSetting("organize.layout", "Whose names files get.", &c.Organize.Layout, "jellyfin", organize.LayoutNames()...),
+		choiceSetting("organize.layout", "The media server whose naming rules are "+
+			"used.", &c.Organize.Layout, "jellyfin", organize.LayoutNames()...),
 		templateSetting("show", customTemplates.Show, &c.Organize.Template.Show),
 		templateSetting("season", customTemplates.Season, &c.Organize.Template.Season),
 		templateSetting("episode", customTemplates.Episode, &c.Organize.Template.Episode),
@@ -65,7 +66,7 @@ func organizeSettings(c *Config) []Setting {
 		{
 			Key: "organize.exec", Args: true,
 			Allowed: "a program; in the config file also a list, the program and its arguments",
-			Doc:     "What runs after a run that changed something, without a shell.",
+			Doc:     "Program to run after a run that changed something; no shell.",
 			set: func(v string) error {
 				c.Organize.Exec = strings.Split(v, argSeparator)
 				return nil

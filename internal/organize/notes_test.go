@@ -168,12 +168,12 @@ func TestNotesComeBackFromAPlan(t *testing.T) {
 		t.Error(diff)
 	}
 	for word, want := range map[string]string{
-		"movie/129 S01E01":  "S01E01 is not what a line",
-		"tv/2 full S01E01":  "S01E01 is not what a line",
-		"tv/2 S01":          "S01 is not what a line",
-		"tv/2 s01e01":       "s01e01 is not what a line",
-		"tv/2 in":           "in is not what a line",
-		"tv/2 S01E01 S1E02": "S1E02 is not what a line",
+		"movie/129 S01E01":  "S01E01 can't follow the entry",
+		"tv/2 full S01E01":  "S01E01 can't follow the entry",
+		"tv/2 S01":          "S01 can't follow the entry",
+		"tv/2 s01e01":       "s01e01 can't follow the entry",
+		"tv/2 in":           "in can't follow the entry",
+		"tv/2 S01E01 S1E02": "S1E02 can't follow the entry",
 		"tv/0":              "tv/0 is not an entry",
 	} {
 		_, err := Parse(strings.Replace(text.String(), "nfo tv/2\n", "nfo "+word+"\n", 1))

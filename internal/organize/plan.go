@@ -312,7 +312,7 @@ var codeMeanings = []codeMeaning{
 	{CodeLowConfidence, "not sure enough", false},
 	{CodeAmbiguous, "no entry is a safe choice", false},
 	{CodeUnmatched, "TMDB has nothing that fits", false},
-	{CodePending, "TMDB could not be asked", false},
+	{CodePending, "no answer from TMDB", false},
 	{CodeNoEpisode, "its episode is not known", false},
 	{CodeExtra, "an extra, a trailer or a sample", false},
 	{CodeNotContiguous, "its episodes are not consecutive", false},

@@ -253,8 +253,8 @@ func (p *parser) scanNFO() *NFOSpec {
 		case kind == "tv" && !n.Full && len(n.Episodes) == 0 && n.readEpisodes(word):
 			n.Full = true
 		default:
-			p.addProblem("%s is not what a line \"nfo\" may say behind the entry: "+
-				"full, or episodes as S01E01, and in with a language", excerpt(word, 40))
+			p.addProblem("%s can't follow the entry in a line \"nfo\"; allowed are full, episodes as S01E01, and in with a "+
+				"language", excerpt(word, 40))
 			return n
 		}
 	}

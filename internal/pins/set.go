@@ -27,8 +27,8 @@ const versionMark = "# anivault pins "
 const fileVersion = 1
 
 const header = versionMark + `1
-# One choice a line; of two for the same thing the later one wins, and a longer path wins over a shorter one ` +
-	`and over a title.
+# One choice per line. A later one overrides an earlier one for the same thing; a longer path overrides ` +
+	`a shorter one and a title.
 #   tv/ID or movie/ID   [season=N] [offset=N] [episode=N]   path FOLDER-OR-FILE  or  title TITLE
 # A comment "# tv/ID: NAME" above a choice belongs to it, and is removed with it.
 # season is TMDB's; offset is added to the episode numbers in the names; episode is one file's: 5, 5-6 or 5,7. Lines ` +
