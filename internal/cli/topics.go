@@ -33,7 +33,7 @@ var topics = []topic{
 	{"flags", "Flags of every command", writeFlags},
 	{"environment", "Every setting: variable, config key, default", writeEnvironment},
 	{"exit-codes", "Exit statuses", writeExitCodes},
-	{"templates", "Names of the layouts of organize, and the fields of templates", writeTemplates},
+	{"templates", "The layouts of organize, and the fields of name templates", writeTemplates},
 	{"formats", "Fields of every output for programs, log keys, metrics, error codes", writeFormats},
 }
 
