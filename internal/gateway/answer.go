@@ -179,24 +179,24 @@ var (
 		429,
 		"1002",
 		25,
-		"Too many requests of this client are waiting.",
+		"Too many requests from this client are waiting.",
 	)
 	reasonClientLimit    = newReason("client_limit", 429, "1002", 25, "This client's limit is reached.")
 	reasonRequestTimeout = newReason("request_timeout", 504, "1003", 24, "TMDB did not answer in time.")
-	reasonSleep          = newReason("sleep", 503, "1004", 9, "TMDB is in trouble and is not asked for a while.")
-	reasonPause          = newReason("pause", 503, "1004", 9, "TMDB asked everybody to wait.")
+	reasonSleep          = newReason("sleep", 503, "1004", 9, "TMDB has trouble; requests are paused for a while.")
+	reasonPause          = newReason("pause", 503, "1004", 9, "TMDB asked all clients to wait.")
 	reasonCacheOnly      = newReason("cacheonly", 503, "1004", 9,
-		"Requests to TMDB are paused by an administrator; only cached answers are available.")
+		"Requests to TMDB are paused until an administrator resumes them; only cached answers are available.")
 	reasonNoAccount    = newReason("no_account", 503, "1004", 9, "Every account of the gateway is disabled.")
-	reasonOffline      = newReason("offline", 503, "1004", 9, "The gateway is offline; only what is stored is answered.")
+	reasonOffline      = newReason("offline", 503, "1004", 9, "The gateway is offline; only cached answers are available.")
 	reasonQuota        = newReason("quota", 503, "1005", 9, "The request budget is spent.")
 	reasonUpstream     = newReason("upstream", 502, "1006", 43, "TMDB could not answer this.")
 	reasonNetwork      = newReason("network", 502, "1006", 43, "TMDB could not be reached.")
 	reasonMalformed    = newReason("malformed_response", 502, "1006", 43, "The response was not a valid answer from TMDB.")
-	reasonTLS          = newReason("tls", 502, "1006", 43, "No connection to TMDB can be trusted.")
+	reasonTLS          = newReason("tls", 502, "1006", 43, "The connection to TMDB can't be trusted.")
 	reasonCredentials  = newReason("credentials", 503, "1007", 9, "TMDB refused the gateway's key.")
 	reasonShuttingDown = newReason("shutting_down", 503, "1008", 9, "The gateway is shutting down.")
-	reasonNotCached    = newReason("not_cached", 504, "1009", 24, "There is no stored answer.")
+	reasonNotCached    = newReason("not_cached", 504, "1009", 24, "There is no cached answer.")
 	reasonLimiter      = newReason("limiter", 500, "1001", 11, "The limiter failed.")
 	reasonInternal     = newReason("internal", 500, "9999", 11, "Something failed in the gateway.")
 
@@ -241,7 +241,7 @@ func refusalOf(err error) *refusal {
 		r := refuse(blockedReason(blocked), "")
 		r.retryAt = blocked.Until
 		if r.reason == reasonCacheOnly && !r.retryAt.IsZero() {
-			r.text = "TMDB is not asked for a while; only what is stored is answered."
+			r.text = "Requests to TMDB are paused for a while; only cached answers are available."
 		}
 		return r
 	case errors.As(err, &budget):

@@ -156,8 +156,8 @@ func TestCacheOnlyThatEndsByItselfSaysSo(t *testing.T) {
 	b := start(t, setup{})
 	o := ratelimit.Operator{Store: b.service.g.upstream.Store()}
 	for lasts, want := range map[time.Duration]string{
-		0:         "until somebody says so",
-		time.Hour: "TMDB is not asked for a while",
+		0:         "until an administrator resumes them",
+		time.Hour: "Requests to TMDB are paused for a while",
 	} {
 		if _, _, err := o.ForceCacheOnly(t.Context(), lasts); err != nil {
 			t.Fatal(err)
