@@ -50,6 +50,9 @@ func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 		n, w := numberAt(p.w.text[i+size:]) // "全24話"
 		unit, s := utf8.DecodeRuneInString(p.w.text[i+size+w:])
 		t, ok = token{start: i, end: i + size + w + s, tag: tagEpisode, num: 1, rangeEnd: n}, n > 0 && isEpisodeCounter(unit)
+		if n > 0 && unit == '季' { // "全三季"
+			t.tag, ok = tagSeason, true
+		}
 	case '总', '總':
 		if second := i + size; strings.HasPrefix(p.w.text[second:], "第") {
 			if t, ok = p.readCounter(second, second+len("第")); ok {
@@ -162,7 +165,7 @@ func (p lexer) readCounter(i, j int) (token, bool) {
 // skipRangeSign returns the byte after a range sign at j: that of the "12" in "07-12" and "07-第12".
 func (p lexer) skipRangeSign(j int) (after int, ok bool) {
 	rest := p.w.text[j:]
-	for _, list := range [...]string{"・", "、"} {
+	for _, list := range [...]string{"・", "、", "至", "到"} {
 		if after, ok := strings.CutPrefix(rest, list); ok {
 			return len(p.w.text) - len(strings.TrimPrefix(after, "第")), true
 		}

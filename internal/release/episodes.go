@@ -1,6 +1,11 @@
 package release
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/anivault/anivault/internal/title"
+)
 
 // markEpisodeWord marks an episode number after a word for episode: "Episode 7", "Ep01", "E07", "Eps.05-08", "Cap.406",
 // "Серии: 1-5", "Episode 1.22".
@@ -14,7 +19,10 @@ func markEpisodeWord(p *markerStage, i int) bool {
 		return true
 	}
 	c, ok := p.cursorAfterEpisodeWord(i)
-	if !ok || !isDigit(c.peek()) {
+	if ok && !isDigit(c.peek()) {
+		return p.markEpisodeSpelled(i)
+	}
+	if !ok {
 		return false
 	}
 	if len(leadingLetters(p.w.lower(i))) > 1 && markSeasonDotEpisode(p, i, c) {
@@ -31,6 +39,22 @@ func markEpisodeWord(p *markerStage, i int) bool {
 	p.episodes = episodes
 	p.readChapters(i)
 	return true
+}
+
+// markEpisodeSpelled marks an episode that is spelled out, and after a season also a Roman numeral: "Episode Seven",
+// "Season 2 Episode IX". Without a season, a Roman numeral is more often that of a film.
+func (p *markerStage) markEpisodeSpelled(i int) bool {
+	if p.w.length(i) < len("folge") || !p.w.inSameBracket(i, i+1) || len(p.w.gapAfter(i)) != 1 {
+		return false
+	}
+	n, ok := lists().cardinals[p.w.lower(i+1)]
+	if !ok && !p.seasonSpan.empty() {
+		n, ok = lists().romans[p.w.word(i+1)]
+	}
+	if ok {
+		p.setEpisode(i, i+2, float64(n))
+	}
+	return ok
 }
 
 // cursorAfterEpisodeWord returns a cursor at the number after the word for episode at i: "Ep01", "E07", "Episode #7".
@@ -103,6 +127,9 @@ func (p *markerStage) hasEpisodeLetter(i int) bool {
 	}
 	if ok && width == 1 && len(w) == 2 && p.w.word(i)[0] == 'E' && i > 0 && p.w.titleMayEndBefore(i+1) {
 		return true // "Title E1"
+	}
+	if ok && width == 1 && len(w) == 2 && p.w.gapAfter(i) == "-" && p.w.isPlainNumber(i+1) && p.w.length(i+1) < 4 {
+		return true // "Title E1-150"
 	}
 	return ok && width >= 2 && (c.atWordEnd() || c.peek() == 'v' || c.peek() == 'e' || len(w) == c.i+1)
 }
@@ -222,6 +249,10 @@ func markHashNumber(p *markerStage, i int) bool {
 func (p *markerStage) markCounters() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
+		if n, size := hanNumber(p.w.word(i)); n > 1 && n < 10 && size == p.w.length(i) && len(p.seasons) == 0 &&
+			p.w.isAloneInBracket(i) && p.w.classAt(i-1) == cjk && p.w.tagAt(i-1) == noTag {
+			p.setSeasons(i, i+1, []int{n}) // "铁道（二）"
+		}
 		if t.num < 0 || t.class != cjk {
 			continue
 		}
@@ -233,12 +264,12 @@ func (p *markerStage) markCounters() {
 			if p.w.tagAt(i-1) == tagExtra && strings.HasSuffix(p.w.word(i), "弾") { // "PV第2弾"
 				t.tag = tagPromo
 			}
-			if len(p.seasons) > 0 || t.tag != tagSeason {
+			if t.tag == tagSeason && p.isIssue(i) {
+				p.markCounter(i)
 				continue
 			}
-			p.seasonSpan = span{i, i + 1}
-			for v := t.num; v <= max(t.num, min(t.rangeEnd, t.num+60)); v++ {
-				p.seasons = append(p.seasons, v)
+			if len(p.seasons) == 0 && t.tag == tagSeason {
+				p.markSeasonCounter(i)
 			}
 		case tagEpisode:
 			if p.episodeSpan.empty() && !p.isTotalCount(i) &&
@@ -249,6 +280,53 @@ func (p *markerStage) markCounters() {
 		default:
 		}
 	}
+}
+
+// markSeasonCounter marks the seasons of the counter at i: "第1-3季", "1~3기", "1期・2期".
+func (p *markerStage) markSeasonCounter(i int) {
+	t := &p.w.tokens[i]
+	at, lo, hi := span{i, i + 1}, t.num, max(t.num, min(t.rangeEnd, t.num+60))
+	if p.w.isPlainNumber(i-1) && p.w.length(i-1) <= 2 && joinKindOf(p.w.gapBefore(i)) == rangeJoin &&
+		p.w.tokens[i-1].num < t.num {
+		at.from, lo = i-1, p.w.tokens[i-1].num
+	}
+	for v := lo; v <= hi; v++ {
+		p.seasons = append(p.seasons, v)
+	}
+	for next := p.w.tokenAt(at.to); next.class == cjk && next.tag == tagSeason && next.num > hi &&
+		p.w.inSameBracket(i, at.to); next = p.w.tokenAt(at.to) {
+		switch joinKindOf(p.w.gapBefore(at.to)) {
+		case rangeJoin:
+			for hi++; hi < next.num && hi-lo < 60; hi++ {
+				p.seasons = append(p.seasons, hi)
+			}
+		case listJoin:
+		default:
+			p.setSeasonSpan(at)
+			return
+		}
+		hi = next.num
+		p.seasons = append(p.seasons, hi)
+		at.to++
+	}
+	p.setSeasonSpan(at)
+}
+
+func (p *markerStage) setSeasonSpan(at span) {
+	p.w.setTags(at.from, at.to, tagSeason)
+	p.seasonSpan = at
+}
+
+// isIssue reports whether the counter at i is an issue of a Chinese show and not a season: "第10期", "第二季 第05期". In
+// Japanese names, and for small numbers, "期" counts seasons.
+func (p *markerStage) isIssue(i int) bool {
+	w := p.w.word(i)
+	if !strings.HasPrefix(w, "第") || !strings.HasSuffix(w, "期") || title.Script(p.w.text) == "ja" {
+		return false
+	}
+	next, _ := utf8.DecodeRuneInString(p.w.text[p.w.tokens[i].end:])
+	afterSeason := len(p.seasons) > 0 && p.w.classAt(p.seasonSpan.from) == cjk
+	return p.episodeSpan.empty() && (afterSeason || p.w.tokens[i].num >= 7 || next == '上' || next == '下')
 }
 
 // isTotalCount reports whether the counter at i is the total and not the episode, like the first one of "全24話 第5話".

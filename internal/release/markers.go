@@ -114,6 +114,9 @@ type crossMarker struct {
 }
 
 var crossExceptions = []reason[crossMarker]{
+	newReason("channels", "Silver Rail [AC3 7.1x2].mkv -> Silver Rail", func(x crossMarker) bool {
+		return x.episodeDigits == 1 && x.stage.w.gapBefore(x.token) == "." && x.stage.w.classAt(x.token-1) == number
+	}),
 	newReason("a size", "Silver Rail 007x2.mkv -> Silver Rail 007x2",
 		func(x crossMarker) bool { return x.episodeDigits > 3 || x.seasonDigits == 3 }),
 	newReason("four digits, and not a year", "Silver Rail 1043x02.mkv -> Silver Rail 1043x02",

@@ -134,10 +134,13 @@ var episodeListEnds = []reason[listNumber]{
 		func(m listNumber) bool { return !m.hasSign && m.value > m.lastValue+300 }),
 	newReason("fewer digits", "Silver Rail S01E02,3.mkv -> Silver Rail s1 e2 episode",
 		func(m listNumber) bool {
-			return !m.hasSign && m.digits < 2 && m.firstDigits > 1 && !strings.ContainsAny(m.separator, "&+")
+			return !m.hasSign && m.digits < 2 && m.firstDigits > 1 && !strings.ContainsAny(m.separator, "&+") &&
+				!(m.separator == "-" && m.value == m.lastValue+1)
 		}),
 	newReason("two digits more", "Silver Rail S01E0-118.mkv -> Silver Rail s1 e0 episode",
-		func(m listNumber) bool { return !m.hasSign && m.digits > m.firstDigits+1 }),
+		func(m listNumber) bool {
+			return !m.hasSign && m.digits > m.firstDigits+1 && !(m.separator == "-" && m.lastValue == 1)
+		}),
 	newReason("letters after the number", "Silver.Rail.S02E05-07a -> Silver Rail s2 e5 episode",
 		func(m listNumber) bool { return !m.hasSign && !numberMayEnd(m.after) }),
 }

@@ -69,6 +69,9 @@ func (p *markerStage) cursorAfterSeasonWord(i int) (c cursor, plural, ok bool) {
 		}
 	case seriesWord:
 		_, counted := p.readCompactCount(i + 2)
+		if p.isSpelledBeforeEpisode(i + 1) {
+			break
+		}
 		if !p.w.isPlainNumber(i+1) || p.w.length(i+1) > 2 ||
 			!isSpacedDash(p.w.gapBefore(i)) && p.w.roleAt(i+2) != episodeWord && p.w.inSameBracket(i+1, i+2) && !counted {
 			return c, false, false
@@ -83,6 +86,16 @@ func (p *markerStage) cursorAfterSeasonWord(i int) (c cursor, plural, ok bool) {
 	c.skipAny(" ", 1)
 	c.accept("№")
 	return c, t.word.role == seasonsWord, true
+}
+
+// isSpelledBeforeEpisode reports whether the token at i is a number in words before an episode: "Three Episode 4".
+func (p *markerStage) isSpelledBeforeEpisode(i int) bool {
+	if i+1 >= len(p.w.tokens) {
+		return false
+	}
+	_, spelled := lists().cardinals[p.w.lower(i)]
+	next, _ := lookUpWord(leadingLetters(p.w.lower(i + 1)))
+	return spelled && next.role == episodeWord
 }
 
 // skipSeasonLetter skips the "S" of "Season S2", and an O written for a zero: "Season SO2".
@@ -298,6 +311,9 @@ func markSeasonEpisode(p *markerStage, i int) bool {
 	season, n, ok := c.readNumber(4)
 	if !ok || n == 4 && (season < firstYear || season > 2099) {
 		return markGluedSeason(p, i)
+	}
+	if c.peek() == 'x' && c.peekAt(1) == 'e' {
+		c.i++ // "T02XE05"
 	}
 	if first == 't' && !c.episodeFollows() {
 		return false

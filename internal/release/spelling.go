@@ -17,6 +17,9 @@ func normalizeName(s string) string {
 	if strings.Count(s, "-") > 1 && !strings.ContainsAny(s, " ._[](){}") {
 		return strings.ReplaceAll(s, "-", ".")
 	}
+	if strings.Count(s, "+") > 1 && !strings.ContainsAny(s, " ._[]") {
+		return strings.ReplaceAll(s, "+", " ")
+	}
 	lines := strings.Count(s, "_")
 	if lines == 0 {
 		return s

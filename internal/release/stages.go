@@ -185,4 +185,5 @@ const (
 	classAlpha classSet = 1 << iota
 	classNumber
 	classMixed
+	classCJK
 )

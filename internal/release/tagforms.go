@@ -1,6 +1,9 @@
 package release
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // readChecksum reads a checksum: "[ABCD1234]". If it has only digits, it must be in the last bracket.
 func readChecksum(p *tagStage, i int) bool {
@@ -227,8 +230,8 @@ func readSite(p *tagStage, i int) bool {
 	to := 0
 	if p.w.lower(i) == "www" {
 		to = p.siteEnd(i)
-		if i == 1 && to > 0 && p.w.classAt(0) == cjk && p.w.gapAfter(0) == "" { // "银色电影www.site.com"
-			p.w.setTags(0, 1, tagSite)
+		if p.begins(i-1) && to > 0 && p.w.classAt(i-1) == cjk && p.w.gapBefore(i) == "" { // "银色电影www.site.com"
+			p.w.setTags(i-1, i, tagSite)
 		}
 	} else if p.w.inSameBracket(i, i+1) && p.w.gapAfter(i) == "." && p.isSiteAlone(i) &&
 		lists().domains[p.w.lower(i+1)] {
@@ -241,9 +244,15 @@ func readSite(p *tagStage, i int) bool {
 	return true
 }
 
+// begins reports whether token i is the first of the name, or the first after a bracket.
+func (p *tagStage) begins(i int) bool {
+	return i == 0 || i > 0 && p.w.tokens[i-1].bracket >= 0 && p.w.tokens[i].bracket < 0
+}
+
 func (p *tagStage) siteEnd(i int) int {
 	j := i + 1
-	if i <= 1 && p.w.dotted && p.w.inSameBracket(i, i+3) && p.w.gapAfter(i+2) == "." && p.w.tokens[i].bracket < 0 &&
+	if gap := p.w.gapAfter(min(i+2, len(p.w.tokens)-1)); (p.begins(i) || p.begins(i-1)) && p.w.inSameBracket(i, i+3) &&
+		(gap == "." && p.w.dotted || gap == " ") && p.w.tokens[i].bracket < 0 &&
 		lists().domains[p.w.lower(i+2)] {
 		return i + 3 // "www.site.com.Title"
 	}
@@ -319,6 +328,50 @@ func (p *tagStage) addID(from, to int, id ID) {
 
 func isIDGap(g string) bool {
 	return g == ": " || len(g) == 1 && strings.Contains("-=:_ /", g)
+}
+
+// readHanRemark tags a run of Han after the title that says what was done to the video: "双语字幕", "142分钟版", "豆瓣8.1分".
+func readHanRemark(p *tagStage, i int) bool {
+	w, from := p.w.word(i), i
+	counted := i > 0 && p.w.gapBefore(i) == "" && p.w.isPlainNumber(i-1) &&
+		(strings.HasPrefix(w, "分") || w == "版" && p.w.isYearlike(i-1))
+	if !counted && !slices.ContainsFunc(lists().remarkEndings, func(end string) bool {
+		return strings.HasSuffix(w, end)
+	}) {
+		return false
+	}
+	for from > 0 && p.w.inSameBracket(from-1, from) && (p.w.gapBefore(from) == "" ||
+		p.w.gapBefore(from) == "." && p.w.isPlainNumber(from-1) && p.w.isPlainNumber(from)) {
+		from--
+	}
+	if !p.w.anyToken(span{0, from}, func(k int) bool { return p.w.tagAt(k) == noTag && p.w.classAt(k) != number }) {
+		if from == i || w != "版" { // no title stands before it
+			return false
+		}
+		from = i // "银色铁道2019版"
+	}
+	p.w.setTags(from, i+1, tagPromo)
+	return true
+}
+
+// readDecoration tags what is before a Han title at the start of a name: a rank, a letter of an index, a station.
+func readDecoration(p *tagStage, i int) bool {
+	if !p.begins(i) {
+		return false
+	}
+	to, w := i+1, p.w.lower(i)
+	switch word := trimTrailingDigits(w); {
+	case lists().ranks[word] && word != w, lists().stations[word], len(w) == 1 && p.w.word(i) != w: // a capital
+	case lists().ranks[word] && p.w.isPlainNumber(to) && len(p.w.gapBefore(to)) <= 1:
+		to++
+	default:
+		return false
+	}
+	if p.w.classAt(to) != cjk || !p.w.inSameBracket(i, to) || p.w.gapBefore(to) == "" {
+		return false
+	}
+	p.w.setTags(i, to, tagPromo)
+	return true
 }
 
 func allDigits(s string) bool { return s != "" && leadingDigits(s) == len(s) }

@@ -11,6 +11,8 @@ var tagForms = []tokenForm[tagStage]{
 	{"version", "Silver Rail - 07 v2.mkv -> Silver Rail e7 v2 episode", classMixed, readVersion},
 	{"disc", "Silver Rail CD1.mkv -> Silver Rail", classAlpha | classMixed, readDisc},
 	{"extra with number", "Silver Rail NCOP2.mkv -> Silver Rail e2 NCOP extra", classMixed, readNumberedExtra},
+	{"remark in Han", "银色铁道.双语字幕.mkv -> 银色铁道", classCJK, readHanRemark},
+	{"decoration before a Han title", "No.12 银色铁道.mkv -> 银色铁道", classAlpha | classMixed, readDecoration},
 	{"site", "www.site.com - Silver Rail.mkv -> Silver Rail", classAlpha | classMixed, readSite},
 }
 

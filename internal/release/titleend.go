@@ -266,6 +266,15 @@ var keptTagReasons = []reason[lastTitleWord]{
 			return !e.w.dotted &&
 				(e.tag == tagSource && !hasNoLowerCase(e.text()) || e.tag == tagOther && !e.stage.isTagInCapitals(e.index))
 		}),
+	newReason("an edition or source before season and episode, written like the title",
+		"Silver.Rail.Uncut.S02E05.1080p.WEB-QUIET -> Silver Rail Uncut s2 e5 episode", func(e lastTitleWord) bool {
+			return (e.tag == tagEdition || e.tag == tagSource) && !hasNoLowerCase(e.text()) && !e.besideSameTag() &&
+				e.beforeMarker && !e.stage.marks.seasonSpan.empty() && e.stage.marks.seasonSpan.from == e.index+1
+		}),
+	newReason("a source before the year, written like the title",
+		"Silver.Cam.2019.1080p.BluRay.x264-QUIET -> Silver Cam y2019 movie", func(e lastTitleWord) bool {
+			return e.tag == tagSource && e.beforeYear && !hasNoLowerCase(e.text())
+		}),
 	newReason("TV", "Silver Rail TV [1080p].mkv -> Silver Rail TV",
 		func(e lastTitleWord) bool {
 			return e.tag == tagSource && e.text() == "TV" && !isSpacedDash(e.gapBefore())

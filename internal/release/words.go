@@ -90,7 +90,8 @@ type wordLists struct {
 	ordinalEndings, spacedOrdinalEndings           map[string]bool
 	counterWords, articles, workKinds, reposters   map[string]bool
 	quantities, domains, extensions, recorderMarks map[string]bool
-	partCounters, translatorEndings                []string
+	ranks, stations                                map[string]bool
+	partCounters, translatorEndings, remarkEndings []string
 }
 
 // wordPair is the second word of a tag of two words, and the entry of both.
@@ -117,7 +118,8 @@ var lists = sync.OnceValue(func() *wordLists {
 		counterWords: list.Set("counted"), articles: list.Set("article"), workKinds: list.Set("work"),
 		reposters: list.Set("reposter"), quantities: list.Set("quantity"), domains: list.Set("domain"),
 		extensions: list.Set("extension"), recorderMarks: list.Set("recorder"),
-		partCounters:      list.Words("partcounter"),
+		ranks: list.Set("rank"), stations: list.Set("station"),
+		partCounters: list.Words("partcounter"), remarkEndings: list.Words("remarks"),
 		translatorEndings: list.Words("translators"),
 	}
 	for w, n := range list.Numbers("han") {
