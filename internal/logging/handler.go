@@ -260,6 +260,9 @@ var secretPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`()anv_[A-Za-z0-9_-]{43}`), // the token of a gateway's client
 }
 
+// wordPattern matches a word of a sentence. Keys and tokens of TMDB or the gateway have other characters too.
+var wordPattern = regexp.MustCompile(`^[a-z]+$`)
+
 // Redactor replaces secrets in text. It is safe for concurrent use.
 type Redactor struct{ known *strings.Replacer }
 
@@ -293,7 +296,8 @@ func (r *Redactor) String(s string) string {
 		s = p.ReplaceAllStringFunc(s, func(hit string) string {
 			keep := p.FindStringSubmatch(hit)[1]
 			rest := hit[len(keep):]
-			if strings.HasPrefix(rest, "[redacted") || strings.HasPrefix(rest, "[set") { // already redacted
+			if strings.HasPrefix(rest, "[redacted") || strings.HasPrefix(rest, "[set") || // already redacted
+				strings.HasSuffix(keep, ": ") && wordPattern.MatchString(rest) { // "tmdb.token: cannot be combined"
 				return hit
 			}
 			if strings.HasSuffix(hit, "@") {

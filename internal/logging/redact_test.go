@@ -51,6 +51,7 @@ func TestSecretsThatNobodyToldUsOf(t *testing.T) {
 		"dial http://user:hunter22@proxy:3128":              "dial http://user:[redacted]@proxy:3128",
 		"token: [set]":                                      "token: [set]",
 		"token: abc123def":                                  "token: [redacted]",
+		"tmdb.token: cannot be combined with accounts":      "tmdb.token: cannot be combined with accounts",
 		"{'password' : 'abc123def'}":                        "{'password' : '[redacted]'}",
 		`"/etc/main.token": cannot be read`:                 `"/etc/main.token": cannot be read`,
 		"title=Token Knight, year=2020":                     "title=Token Knight, year=2020",
