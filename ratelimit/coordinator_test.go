@@ -178,6 +178,32 @@ func TestAMachineGoesOnAloneAndFindsBack(t *testing.T) {
 	})
 }
 
+// Every loss of the coordinator and every return is a warning, even if they follow each other within a minute.
+func TestEachLossOfTheCoordinatorIsAWarning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, told := coordinated(), &events{}
+		l := newLimiter(t, p.Open(told.add), ratelimit.Default())
+		acquire := func() {
+			t.Helper()
+			permit, err := l.Acquire(t.Context())
+			must(t, err)
+			permit.Report(fine)
+			time.Sleep(3 * time.Second)
+		}
+		acquire()
+		for range 2 {
+			p.FailBefore = func() error { return errors.New("gone") }
+			acquire()
+			acquire()
+			p.FailBefore = nil
+			acquire()
+		}
+		if got := told.String(); got != "[coordinator_lost coordinator_back coordinator_lost coordinator_back]" {
+			t.Errorf("warned of %v", got)
+		}
+	})
+}
+
 // A process without a network blocks itself as the shared state would block everybody, and probes with one request at a
 // time. The others hear nothing of it.
 func TestNetworkErrorsStayInTheirProcess(t *testing.T) {

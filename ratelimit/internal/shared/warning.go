@@ -93,7 +93,8 @@ type warningLog struct {
 	warnedSlow    bool
 }
 
-// warn queues a warning, unless there was one of its kind within warnAgainAfter. It reports whether it did.
+// warn queues a warning, unless there was one of its kind within warnAgainAfter. It reports whether it did. The loss
+// of a coordinator and its return take turns, so neither hides the other's next one.
 func (n *warningLog) warn(w *StoreWarning) bool {
 	if last, ok := n.lastWarned[w.Event]; ok && time.Since(last) < warnAgainAfter {
 		return false
@@ -101,6 +102,9 @@ func (n *warningLog) warn(w *StoreWarning) bool {
 	if n.lastWarned == nil {
 		n.lastWarned = map[string]time.Time{}
 	}
+	delete(n.lastWarned, map[string]string{
+		"coordinator_lost": "coordinator_back", "coordinator_back": "coordinator_lost",
+	}[w.Event])
 	n.lastWarned[w.Event] = time.Now()
 	n.pending = append(n.pending, w)
 	return true
