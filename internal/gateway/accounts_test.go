@@ -388,8 +388,14 @@ func TestAccountsThatCannotServe(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if a := b.must(503, tv(9000050)); a.own.Code != "1004" || a.own.Reason != "no_account" {
+	if a := b.must(503, tv(9000050)); a.own.Code != "1004" || a.own.Reason != "no_account" || a.own.RetryAfter != 60 {
 		t.Errorf("%s", a.body)
+	}
+	if err := o.EnableAccount(t.Context(), "two", false, 10*time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if a := b.must(503, tv(9000050)); a.own.RetryAfter < 500 || a.own.RetryAfter > 600 {
+		t.Errorf("two is back in 10 min: %s", a.body)
 	}
 	if a := b.must(200, "/readyz"); !strings.Contains(a.body, `"no_account"`) {
 		t.Errorf("%s", a.body)

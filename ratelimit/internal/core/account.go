@@ -271,6 +271,7 @@ func (a *account) merge(from *account, translate func(Stamp) Stamp) {
 // limits are the limits of an account that apply now.
 type limits struct {
 	accountLimits
+	overrideEnd     Stamp    // when enabledOverride ends; 0: never
 	enabledOverride *bool    // whether an operator has enabled or disabled the account; nil: neither
 	machine         *machine // the machine whose state applies to the account's requests
 	ownMachine      bool     // whether the machine is the account's own, because the upstream limits by account
@@ -285,7 +286,7 @@ func (v view) limitsOf(a *account) limits {
 	}
 	for _, o := range a.overrides {
 		if on := o.value == "true"; o.key == enabledKey {
-			l.enabledOverride = &on
+			l.enabledOverride, l.overrideEnd = &on, o.until
 			continue
 		}
 		_ = setAccountField(&l.accountLimits, o.key, o.value) // no error: values are checked before they are stored

@@ -131,7 +131,7 @@ func (a *attempt) chooseAccount() {
 	case k.account != nil:
 		a.takeTurn()
 	case k.refuse:
-		a.refuse(k.cause, 0)
+		a.refuse(k.cause, k.until)
 	case k.cause == ReasonAccount:
 		g.Cause = ReasonAccount
 		a.waitAndRetry(max(slotRetryWait, a.ask.MinWait))

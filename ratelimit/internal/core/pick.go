@@ -41,6 +41,9 @@ func (v view) candidate(config *Account) candidate {
 		return k == nil || k.standing.Unusable()
 	})
 	if c.usable = c.cause == ReasonNone; !c.usable {
+		if c.cause == ReasonNoAccount && !config.Disabled {
+			c.until = c.limits.overrideEnd
+		}
 		return c
 	}
 	running := c.running
@@ -208,7 +211,8 @@ func (v view) pickPreferred(preference *Preference, candidates []candidate) (p p
 }
 
 // setWaitReason sets what a request waits for if no account can take it: a slot, if only the slots of an account are in
-// use; otherwise the first end of a block or renewal of a quota. If no account is usable, it sets refuse.
+// use; otherwise the first end of a block or renewal of a quota. If no account is usable, it sets refuse, and until to
+// when an operator's change ends that has disabled one.
 func (p *pick) setWaitReason(candidates []candidate) {
 	p.cause, p.refuse = ReasonNoAccount, true
 	for i := range candidates {
@@ -220,6 +224,9 @@ func (p *pick) setWaitReason(candidates []candidate) {
 		case !c.usable:
 			if c.cause == ReasonCredentials && p.refuse {
 				p.cause = ReasonCredentials
+			}
+			if p.refuse && sooner(c.until, p.until) {
+				p.until = c.until
 			}
 		case p.refuse || sooner(c.until, p.until):
 			p.cause, p.until, p.refuse = c.cause, c.until, false
