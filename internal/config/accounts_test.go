@@ -110,7 +110,7 @@ func TestAccountsThatAreRefused(t *testing.T) {
 		},
 		{
 			"a quota without a period", "accounts:\n  - {name: a, " + key + ", quota: 5000}",
-			`FILE:2: quota: "5000": must be off, or a number of requests and a period`,
+			`FILE:2: quota: "5000": must be off, or a number of requests in a period`,
 		},
 		{
 			"enabled perhaps", "accounts:\n  - {name: a, " + key + ", enabled: perhaps}",

@@ -70,8 +70,14 @@ var clientSchema = listSchema[Client]{
 			},
 			{key: "class", allowed: "interactive or batch", set: storeAndCheck(&c.Class, clientClassPattern)},
 			{key: "weight", allowed: "a whole number from 1 to 100", set: parseInto(&c.Weight, readInteger(1, 100))},
-			{key: "requests", allowed: "a number in a time, such as 6000/1m, or off", set: parseInto(&c.Requests, readLimit)},
-			{key: "upstream", allowed: "a number in a time, such as 600/1m, or off", set: parseInto(&c.Upstream, readLimit)},
+			{
+				key: "requests", allowed: "off, or a number of requests in a period of at least 1s, as in 6000/1m",
+				set: parseInto(&c.Requests, readLimit),
+			},
+			{
+				key: "upstream", allowed: "off, or a number of requests in a period of at least 1s, as in 600/1m",
+				set: parseInto(&c.Upstream, readLimit),
+			},
 			{key: "admin", allowed: "true or false", set: parseInto(&c.Admin, strconv.ParseBool)},
 			{key: "made", allowed: "a time such as 2026-11-22T12:00:00Z", set: func(v string) (err error) {
 				c.Created, err = time.Parse(time.RFC3339, v)

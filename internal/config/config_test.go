@@ -267,6 +267,7 @@ func TestBadSettingsNameThingValueAndRemedy(t *testing.T) {
 			[]string{"serve.socket_group", "group's name or number"},
 		},
 		{"size", "cache:\n  max_size: lots\n", nil, []string{"cache.max_size", `"lots"`, "512MB"}},
+		{"small size", "cache:\n  max_size: 1MB\n", nil, []string{"cache.max_size", `"1MB": must be 1MiB or more`}},
 		{"a list for a value", "tmdb:\n  language: [a, b]\n", nil, []string{"tmdb.language", "single value"}},
 		{
 			"a list for a secret", "tmdb:\n  token: [x]\n", nil,

@@ -89,11 +89,15 @@ func TestClientsThatAreRefused(t *testing.T) {
 		},
 		{
 			"requests", "serve:\n  clients:\n    - {name: a, " + hash + ", requests: many}",
-			`FILE:3: requests: "many": must be a number in a time, such as 6000/1m, or off`,
+			`FILE:3: requests: "many": must be off, or a number of requests in a period of at least 1s, as in 6000/1m`,
+		},
+		{
+			"period", "serve:\n  clients:\n    - {name: a, " + hash + ", requests: 5/1ns}",
+			`FILE:3: requests: "5/1ns": must be off, or a number of requests in a period of at least 1s, as in 6000/1m`,
 		},
 		{
 			"upstream", "serve:\n  clients:\n    - {name: a, " + hash + ", upstream: 5}",
-			`FILE:3: upstream: "5": must be a number in a time`,
+			`FILE:3: upstream: "5": must be off, or a number of requests`,
 		},
 		{
 			"admin", "serve:\n  clients:\n    - {name: a, " + hash + ", admin: perhaps}",

@@ -97,7 +97,7 @@ func generalSettings(c *Config) []Setting {
 		pathSetting("data_dir", "Folder of the pins and the title index.", &c.Dirs.Data),
 		sizeSetting("cache.max_size", "512MB",
 			"Largest size of the cache: expired answers are removed first, then the oldest.",
-			1<<20, &c.Cache.MaxSize),
+			"1MiB", &c.Cache.MaxSize),
 		ratioSetting("match.min_confidence", "0.8", "Files with a lower confidence are ambiguous, never a silent guess.",
 			&c.Match.MinConfidence),
 		ratioSetting("match.min_episode_confidence", "0.9",
@@ -120,7 +120,7 @@ func generalSettings(c *Config) []Setting {
 			"error", "warn", "info", "debug"),
 		choiceSetting("log.format", "Form of log lines.", &c.Log.Format, "logfmt", "logfmt", "json"),
 		pathSetting("log.file", "File to log to as well.", &c.Log.File),
-		sizeSetting("log.max_size", "10MB", "Size at which the log file is rotated.", 4<<10, &c.Log.MaxSize),
+		sizeSetting("log.max_size", "10MB", "Size at which the log file is rotated.", "4KiB", &c.Log.MaxSize),
 		integerSetting("log.max_files", "4", "How many log files are kept, the current one included.", "from 1 to 100", 1,
 			100,
 			&c.Log.MaxFiles),
@@ -188,12 +188,12 @@ func choiceSetting(key, doc string, target *string, defaultText string, words ..
 	return s
 }
 
-func sizeSetting(key, defaultText, doc string, minimum int64, target *int64) Setting {
+func sizeSetting(key, defaultText, doc, minimum string, target *int64) Setting {
 	allowed := lang.Textf("a size such as %s", defaultText)
 	return newSetting(key, defaultText, allowed, doc, target, func(v string) (int64, error) {
 		n, err := ParseSize(v)
-		if err == nil && n < minimum {
-			err = lang.Error("must be at least %d bytes", minimum)
+		if least, _ := ParseSize(minimum); err == nil && n < least {
+			err = lang.Error("must be %s or more", minimum)
 		}
 		return n, err
 	})

@@ -266,7 +266,7 @@ func (f Field) Bounds() (format string, args []any) {
 	case choice:
 		return "address or account", nil
 	case quota:
-		return "off, or a number of requests and a period, as in 5000/24h", nil
+		return "off, or a number of requests in a period of at least 1s, as in 5000/24h", nil
 	default:
 		return "a number from %s to %s", []any{formatFloat(f.min), formatFloat(f.max)}
 	}
@@ -295,8 +295,8 @@ func parseBudget(text string, maxRequests float64) (Budget, error) {
 		return Budget{}, err
 	}
 	b := Budget{int(min(n, maxRequests+1)), d}
-	if n != math.Trunc(n) || !b.valid(maxRequests) {
-		return Budget{}, fmt.Errorf("not a positive number of requests and a period of at most %s",
+	if n != math.Trunc(n) || !b.valid(maxRequests) || d < time.Second {
+		return Budget{}, fmt.Errorf("not a positive number of requests in a period from 1s to %s",
 			FormatDuration(longestPeriod))
 	}
 	return b, nil

@@ -205,7 +205,7 @@ var accountFields = []AccountField{
 	{"account_concurrency", "requests under way with all keys of the account", "a whole number from 0 (no limit) to 256"},
 	{"concurrency", "requests under way with each key", "a whole number from 0 (no limit) to 256"},
 	{"rate", "requests a second, at most rate_base", "a number from 0.1 to 1000, or off (0)"},
-	{"quota", "answered requests in a period", "off, or a number of requests and a period, as in 5000/24h"},
+	{"quota", "answered requests in a period", "off, or a number of requests in a period of at least 1s, as in 5000/24h"},
 }
 
 // AccountField is a limit of an account, for configurations, help and operators.
