@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -75,6 +76,32 @@ func TestNamesOfTheContract(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The rules for alerts in docs/gateway.md use only metrics and labels that exist.
+func TestDocumentedQueriesUseKnownMetricsAndLabels(t *testing.T) {
+	text, err := os.ReadFile("../../docs/gateway.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := map[string][]string{}
+	for _, d := range Table() {
+		labels[d.Name] = append(strings.Split(d.Label, ","), "le")
+	}
+	query := regexp.MustCompile(`(?:by \(([a-z_, ]+)\) \(rate\()?anivault_([a-z_]+)(?:\{([a-z_]+)[=!]~?")?`)
+	found := query.FindAllStringSubmatch(string(text), -1)
+	for _, hit := range found {
+		known, ok := labels[hit[2]]
+		for _, label := range strings.FieldsFunc(hit[1]+","+hit[3], func(r rune) bool { return r == ',' || r == ' ' }) {
+			ok = ok && slices.Contains(known, label)
+		}
+		if !ok {
+			t.Errorf("%s is not a metric with these labels", hit[0])
+		}
+	}
+	if len(found) < 6 {
+		t.Errorf("only %d queries were found", len(found))
 	}
 }
 
