@@ -35,6 +35,14 @@ type settings struct {
 // the gateway to open it: a file that was emptied looks the same.
 func (s *settings) needsClient() bool { return s.allRevoked || s.cfg.NeedsClient() }
 
+func (s *settings) clientNames() string {
+	var names []string
+	for _, c := range s.cfg.Serve.Clients {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, ",")
+}
+
 type client struct {
 	config.Client
 	class    class

@@ -99,13 +99,13 @@ func (w *configWatcher) reload() {
 		err = w.s.applyConfig(cfg, old)
 	}
 	if err != nil {
-		g.log.Warn("reload_refused", slog.Any("error", err))
+		w.s.applyRevocations(old)
+		g.log.Warn("reload_refused", slog.Any("error", err), slog.String("clients", g.settings.Load().clientNames()))
 		if e, ok := errors.AsType[*config.Error](err); ok && filepath.IsAbs(e.Value) {
 			w.refused = []string{e.Value}
 			w.current = statFiles(old.cfg, e.Value)
 			maps.Copy(w.current, before) // they may have changed after they were read
 		}
-		w.s.applyRevocations(old)
 		return
 	}
 	w.current = statFiles(cfg)

@@ -54,6 +54,9 @@ func TestAReloadIsTakenAsAWholeOrNotAtAll(t *testing.T) {
 	if n := strings.Count(b.log.String(), "event=reload_refused"); n != 4 {
 		t.Errorf("%d reloads were refused", n)
 	}
+	if log := b.log.String(); strings.Count(log, "clients=a\n") != 4 {
+		t.Errorf("refused reloads don't tell who has access:\n%s", log)
+	}
 
 	b.configure(yaml)
 	b.reread()

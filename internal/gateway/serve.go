@@ -279,7 +279,15 @@ type certificate struct {
 }
 
 func (c *certificate) load(cfg *config.Config) error {
-	pair, err := tls.LoadX509KeyPair(cfg.Serve.TLSCert, cfg.Serve.TLSKey)
+	cert, err := config.ReadFile(cfg.Serve.TLSCert)
+	if err != nil {
+		return cfg.ErrorFor("serve.tls.cert", lang.TextOf(err))
+	}
+	key, err := config.ReadFile(cfg.Serve.TLSKey)
+	if err != nil {
+		return cfg.ErrorFor("serve.tls.key", lang.TextOf(err))
+	}
+	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		return cfg.ErrorFor("serve.tls.cert", lang.Textf("cannot be used: %s", err))
 	}
