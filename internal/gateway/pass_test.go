@@ -318,6 +318,11 @@ func TestFailuresAreToldByTheTable(t *testing.T) {
 			503, "1007",
 			"credentials", `9`, false,
 		},
+		"a refused key in a 200": {
+			setup{yaml: quick, handler: fail(200, "application/json", `{"success":false,"status_code":7}`)},
+			503, "1007",
+			"credentials", `9`, false,
+		},
 		"a suspended key": {
 			setup{yaml: quick, handler: fail(401, "application/json", `{"status_code":10}`)},
 			503, "1007",

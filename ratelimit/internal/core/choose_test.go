@@ -172,6 +172,12 @@ func TestWhoseEvidenceAnAnswerIs(t *testing.T) {
 		{"a refused key", Event{Outcome: Client, Status: 401, Key: KeyRefused}, ByAddress, want{refuseKey, false, false}},
 		{"a refused key", Event{Outcome: Client, Status: 401, Key: KeyRefused}, ByAccount, want{refuseKey, false, false}},
 		{
+			"a refused key in a 200",
+			Event{Outcome: Client, Status: 200, Key: KeyRefused},
+			ByAddress,
+			want{refuseKey, false, false},
+		},
+		{
 			"a suspended account",
 			Event{Outcome: Client, Status: 403, Key: KeySuspended},
 			ByAccount,

@@ -152,7 +152,7 @@ func attributionOf(e *Event, limitedBy LimitedBy) attributionRule {
 		if (row.anyLimitedBy || row.limitedBy == limitedBy) && (row.status == 0 || row.status == e.Status) &&
 			(row.verdict != KeyUnknown && row.verdict == e.Key || slices.Contains(row.outcomes, e.Outcome)) {
 			out := *row
-			if e.Outcome == Client && e.showsUpstreamUp() { // the upstream accepted the key before it answered 404
+			if e.Key == KeyUnknown && e.Outcome == Client && e.showsUpstreamUp() { // it accepted the key before it answered 404
 				out.keys = proveKey
 			}
 			return out
