@@ -334,8 +334,12 @@ func (g *Gateway) Store() ratelimit.Store { return g.store }
 // warnOnce suppresses repeated warnings: many callers may report the same cause, such as a lock that can't be opened.
 type warnOnce struct{ causes sync.Map }
 
-// isNew reports whether the cause of a warning is new. The cause is the *fs.PathError in err, or else err itself.
+// isNew reports whether the cause of a warning is new. The cause is the *fs.PathError in err, or else err itself. What
+// happens to a coordinator is always new.
 func (w *warnOnce) isNew(err error) bool {
+	if s, ok := errors.AsType[*ratelimit.StoreWarning](err); ok && strings.HasPrefix(s.Event, "coordinator_") {
+		return true
+	}
 	cause := err.Error()
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		cause = file.Error()

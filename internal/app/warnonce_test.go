@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"testing"
+
+	"github.com/anivault/anivault/ratelimit"
 )
 
 func TestACauseIsToldOnce(t *testing.T) {
 	var seen warnOnce
+	lost := &ratelimit.StoreWarning{Event: "coordinator_lost", Err: errors.New("no answer")}
 	denied := &fs.PathError{Op: "open", Path: "cache.lock", Err: fs.ErrPermission}
 	for i, c := range []struct {
 		err   error
@@ -21,6 +24,8 @@ func TestACauseIsToldOnce(t *testing.T) {
 		{errors.New("a pin is odd"), true},
 		{errors.New("another pin is odd"), true},
 		{errors.New("a pin is odd"), false},
+		{lost, true},
+		{lost, true},
 	} {
 		if got := seen.isNew(c.err); got != c.first {
 			t.Errorf("%d: %v: first is %t", i, c.err, got)
