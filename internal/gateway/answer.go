@@ -174,13 +174,8 @@ func newReason(name string, status int, code string, tmdb int, text string) *rea
 var (
 	reasonAcquireTimeout  = newReason("acquire_timeout", 429, "1002", 25, "No permission to ask TMDB came in time.")
 	reasonQueueFull       = newReason("queue_full", 429, "1002", 25, "Too many requests are waiting.")
-	reasonClientQueueFull = newReason(
-		"client_queue_full",
-		429,
-		"1002",
-		25,
-		"Too many requests from this client are waiting.",
-	)
+	reasonClientQueueFull = newReason("client_queue_full", 429, "1002", 25,
+		"Too many requests from this client are waiting.")
 	reasonClientLimit    = newReason("client_limit", 429, "1002", 25, "This client's limit is reached.")
 	reasonRequestTimeout = newReason("request_timeout", 504, "1003", 24, "TMDB did not answer in time.")
 	reasonSleep          = newReason("sleep", 503, "1004", 9, "TMDB has trouble; requests are paused for a while.")

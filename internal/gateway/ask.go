@@ -160,11 +160,7 @@ func (g *Gateway) refuseFull(why *reason, t *ticket) *refusal {
 // applies, and await takes the time off left. While TMDB is being asked there is no such limit, because the limiter
 // bounds each try.
 func (g *Gateway) await(
-	ctx context.Context,
-	f *flight,
-	a *requester,
-	left *time.Duration,
-	expired *reply,
+	ctx context.Context, f *flight, a *requester, left *time.Duration, expired *reply,
 ) (result, error) {
 	stale := time.Duration(math.MaxInt64) // time until the client gets the expired answer instead
 	if after := a.settings.ServeStaleAfter; expired != nil && after >= 0 {
