@@ -255,7 +255,7 @@ func (t *Transport) notifyWaiting(ctx context.Context) {
 func (t *Transport) askUpstream(q cacheRequest, e *Entry) (answer, error) {
 	got, err := t.send(q.req, e)
 	if err == nil && got.status == http.StatusNotModified && !canRevalidate(e) {
-		err = fmt.Errorf("%w for %s", errUnexpected304, q.key)
+		err = fmt.Errorf("%w for %s", ErrUnexpected304, q.key)
 	}
 	if err != nil {
 		return t.staleOrError(q, e, err)
@@ -289,7 +289,8 @@ func (t *Transport) isValid(q cacheRequest, got answer) bool {
 	return t.Valid == nil || t.Valid(q.req, got.response(q.req), got.body) == nil
 }
 
-var errUnexpected304 = errors.New("upstream answered 304 to an unconditional request")
+// ErrUnexpected304 is the error for a 304 to a request without a stored answer to confirm.
+var ErrUnexpected304 = errors.New("upstream answered 304 to an unconditional request")
 
 func canRevalidate(e *Entry) bool {
 	return e != nil && e.ETag != "" && e.Status == http.StatusOK

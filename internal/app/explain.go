@@ -54,6 +54,8 @@ func Explain(err error) (report.Code, lang.Text) {
 		return report.CodeRequestTimeout, textWithoutURL(err)
 	case errors.As(err, &garbled):
 		return report.CodeMalformedResponse, lang.TextOf(garbled)
+	case errors.Is(err, cache.ErrUnexpected304):
+		return report.CodeMalformedResponse, textWithoutURL(err)
 	case errors.Is(err, tmdb.ErrNotFound):
 		return report.CodeNotFound, textWithoutURL(err)
 	case errors.As(err, &answer):

@@ -260,7 +260,8 @@ func refusalOf(err error) *refusal {
 		default:
 			return refuse(reasonTLS, "")
 		}
-	case errors.As(err, new(*tmdb.DecodeError)), errors.As(err, new(*ratelimit.BodyTooLargeError)):
+	case errors.As(err, new(*tmdb.DecodeError)), errors.As(err, new(*ratelimit.BodyTooLargeError)),
+		errors.Is(err, cache.ErrUnexpected304):
 		return refuse(reasonMalformed, "")
 	case errors.Is(err, ratelimit.ErrClosed), errors.As(err, new(*limiterError)):
 		return refuse(reasonLimiter, "")

@@ -303,6 +303,11 @@ func TestFailuresAreToldByTheTable(t *testing.T) {
 			502, "1006",
 			"malformed_response", `43`, false,
 		},
+		"a 304 that nobody asked for": {
+			setup{yaml: quick, handler: fail(304, "application/json", "")},
+			502, "1006",
+			"malformed_response", `43`, false,
+		},
 		"an edge's 404": {
 			setup{yaml: quick, handler: fail(404, "text/html", "<html>")},
 			502, "1006",
