@@ -104,11 +104,8 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 		if ctx.Err() == nil { // an interrupted run has not seen all files
 			page.Gaps = slices.Concat(gaps.gaps(time.Now().Format(time.DateOnly))...)
 		}
-		page.Arguments, page.Started, page.Version, page.Summary = o.roots, run.Started(), version.Get().Version, summary
-		page.Timeline = run.Samples()
-		if err := html.WriteFile(o.report, page); err != nil {
-			output = errors.Join(output, lang.Error("write the report: %w", err))
-		}
+		page.Summary = summary
+		output = errors.Join(output, o.writeReport(page, run))
 	}
 	if o.afterSummary != nil {
 		o.afterSummary(run)
@@ -123,6 +120,15 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 		return &exitError{code: exitIncomplete}
 	}
 	return err
+}
+
+func (o *matchOptions) writeReport(page html.Page, run *app.App) error {
+	page.Arguments, page.Started, page.Version = o.roots, run.Started(), version.Get().Version
+	page.Timeline = run.Samples()
+	if err := html.WriteFile(o.report, page); err != nil {
+		return lang.Error("write the report: %w", err)
+	}
+	return nil
 }
 
 func (o *matchOptions) writer(

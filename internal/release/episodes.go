@@ -258,19 +258,7 @@ func (p *markerStage) markCounters() {
 		}
 		switch t.tag {
 		case tagSeason:
-			if p.w.isFilmCounter(i) {
-				t.tag = noTag
-			}
-			if p.w.tagAt(i-1) == tagExtra && strings.HasSuffix(p.w.word(i), "弾") { // "PV第2弾"
-				t.tag = tagPromo
-			}
-			if t.tag == tagSeason && p.isIssue(i) {
-				p.markCounter(i)
-				continue
-			}
-			if len(p.seasons) == 0 && t.tag == tagSeason {
-				p.markSeasonCounter(i)
-			}
+			p.markSeasonCounter(i)
 		case tagEpisode:
 			if p.episodeSpan.empty() && !p.isTotalCount(i) &&
 				!(t.bracket >= 0 && isDigit(p.w.text[t.start]) &&
@@ -282,8 +270,23 @@ func (p *markerStage) markCounters() {
 	}
 }
 
-// markSeasonCounter marks the seasons of the counter at i: "第1-3季", "1~3기", "1期・2期".
+// markSeasonCounter reads the counter at i, which looks like one of seasons. It may count films, promotions or issues.
 func (p *markerStage) markSeasonCounter(i int) {
+	t := &p.w.tokens[i]
+	switch {
+	case p.w.tagAt(i-1) == tagExtra && strings.HasSuffix(p.w.word(i), "弾"): // "PV第2弾"
+		t.tag = tagPromo
+	case p.w.isFilmCounter(i):
+		t.tag = noTag
+	case p.isIssue(i):
+		p.markCounter(i)
+	case len(p.seasons) == 0:
+		p.markSeasons(i)
+	}
+}
+
+// markSeasons marks the seasons of the counter at i: "第1-3季", "1~3기", "1期・2期".
+func (p *markerStage) markSeasons(i int) {
 	t := &p.w.tokens[i]
 	at, lo, hi := span{i, i + 1}, t.num, max(t.num, min(t.rangeEnd, t.num+60))
 	if p.w.isPlainNumber(i-1) && p.w.length(i-1) <= 2 && joinKindOf(p.w.gapBefore(i)) == rangeJoin &&

@@ -149,6 +149,7 @@ func (p printer) writeProblem(x *problem, offline bool) {
 		head = lang.Say(lang.Count(x.files, "error"))
 	case Matched:
 		head = lang.Sprintf("%d matched without an episode", lang.Number(x.files))
+	default:
 	}
 	if x.code != "" {
 		info := x.codeInfo(p.opts.Ending, offline)
