@@ -46,7 +46,7 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 			}})
 		}
 		c := rivals[slices.IndexFunc(rivals, func(c index.Candidate) bool { return c.Kind == res.Kind && c.ID == res.ID })]
-		m := indexMapping{c, res.Entry, said.siblings[c.ID]}.withoutLaterSeason(s.Year)
+		m := indexMapping{c, res.Entry, said.siblings[c.ID]}.withoutLaterSeason(s.Year).withoutSequel(s.Titles)
 		res.Mapping, res.DecidedBy = m.mapping(s.Series), match.DecidedByIndex
 		if c.Kind != match.TV {
 			return resolution{Resolution: res}, true
@@ -206,6 +206,22 @@ type indexMapping struct {
 func (m indexMapping) withoutLaterSeason(year int) indexMapping {
 	if year != 0 && m.entry.Year == year && m.Season != nil && (*m.Season != 1 || m.Offset != 0) {
 		m.Season, m.Offset = nil, 0
+	}
+	return m
+}
+
+// withoutSequel drops the mapping if a title of the name has the listed one in it and more, which is no title of the
+// entry: "最遊記RELOAD" is not "最遊記".
+func (m indexMapping) withoutSequel(titles []release.Title) indexMapping {
+	own := title.Compact(m.Text)
+	for _, t := range titles {
+		whole := title.Compact(t.Text)
+		rest := strings.Replace(whole, own, "", 1)
+		known := func(o match.AltTitle) bool { return title.Compact(o.Title) == rest }
+		if t.From == release.FromName && rest != "" && rest != whole && title.Compact(m.entry.Title) != rest &&
+			title.Compact(m.entry.OriginalTitle) != rest && !slices.ContainsFunc(m.entry.Titles, known) {
+			m.Season, m.Absolute, m.Offset, m.Ranges = nil, false, 0, nil
+		}
 	}
 	return m
 }
