@@ -111,6 +111,9 @@ func (b *bench) scores() error {
 				r.print(func(group string) bool { return group != mostOfReal })
 			}
 			r.printClasses()
+			if list.label == "real" {
+				r.printWithoutEachSource()
+			}
 			printRequests(r.requests, worksOf(r.rows))
 			if err := b.note(list.file+", "+with, r.rows, r.failed); err != nil {
 				return err
@@ -243,6 +246,32 @@ func (v *verdict) print(want func(group string) bool) {
 	read, unread := v.of("trap", want)
 	both := read.plus(unread)
 	fmt.Printf("%d of %d traps were passed off as a regular episode\n", both.all-both.right, both.all)
+}
+
+// minSourceRows is how many rows a source needs for a line of its own.
+const minSourceRows = 20
+
+// printWithoutEachSource prints what each source's names do to the figures: those of all others, and how far its own
+// are from them.
+func (v *verdict) printWithoutEachSource() {
+	rows := map[string]int{}
+	for _, r := range v.rows {
+		rows[classOf(r)]++
+	}
+	fmt.Printf("\n%-22s %6s   placed without it, its own    wrong of sure without it, its own\n", "source left out", "rows")
+	for _, source := range slices.Sorted(maps.Keys(rows)) {
+		if rows[source] < minSourceRows {
+			continue
+		}
+		fmt.Printf("%-22s %6d", source, rows[source])
+		for _, k := range []int{placedLine, anySureLine} {
+			read, unread := v.measure(k, func(name string) bool { return name != source })
+			others := read.plus(unread)
+			read, unread = v.measure(k, func(name string) bool { return name == source })
+			fmt.Printf(" %17s %10s", others.percent(), difference(others, read.plus(unread)))
+		}
+		fmt.Println()
+	}
 }
 
 // printClasses prints the measures that tell kinds of names apart.
