@@ -258,7 +258,8 @@ func (v *verdict) printWithoutEachSource() {
 	for _, r := range v.rows {
 		rows[classOf(r)]++
 	}
-	fmt.Printf("\n%-22s %6s   placed without it, its own    wrong of sure without it, its own\n", "source left out", "rows")
+	fmt.Printf("\n%-22s %6s   placed without it, its own    wrong of sure without it, its own\n", "source left out",
+		"rows")
 	for _, source := range slices.Sorted(maps.Keys(rows)) {
 		if rows[source] < minSourceRows {
 			continue
