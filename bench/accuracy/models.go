@@ -19,7 +19,8 @@ type model struct {
 }
 
 // models are the guesses at TMDB. Nobody knows which is nearest in what: a figure is one model's, or a range.
-// The least friendly stands first: on TMDB most seasons are called "Season 2", and most specials have names of their own.
+// The least friendly stands first: on TMDB most seasons are called "Season 2", and most specials have names that no
+// list knows.
 var models = []model{
 	{"plain", "-plain seasons,specials", "finds by every title, seasons and specials have no names, mixed order"},
 	{"shown", "-finds shown", "finds by the shown and the original name only"},
