@@ -19,6 +19,7 @@ import (
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/gateway"
+	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
@@ -113,6 +114,7 @@ func (d *doctor) run(ctx context.Context, cfg *config.Config, broken error, offl
 	}
 	d.print(checkCache(ctx, cfg))
 	d.print(checkUnfinishedRuns(ctx, cfg))
+	d.checkIndex(cfg)
 	if broken != nil {
 		return
 	}
@@ -299,6 +301,32 @@ func checkCache(ctx context.Context, cfg *config.Config) finding {
 			fixUnlessDiskFull(warned, "use a local folder that supports locks: ANIVAULT_CACHE_DIR"))
 	}
 	return finding{check: "cache", state: lang.Textf("%d records OK: %s", report.Records, recordKindsText)}
+}
+
+// checkIndex prints the age and source of each list in the title index.
+func (d *doctor) checkIndex(cfg *config.Config) {
+	x, err := index.Open(cfg.Dirs.Data)
+	if errors.Is(err, index.ErrNoIndex) {
+		d.print(finding{check: "index", state: "none: every title is searched on TMDB (anivault index update makes one)"})
+		return
+	}
+	var infos []index.SourceInfo
+	if err == nil {
+		infos, _, err = x.Stats()
+		err = errors.Join(err, x.Close())
+	}
+	if err != nil {
+		d.print(failedFinding("index", lang.TextOf(err), "anivault index update"))
+	}
+	now := time.Now()
+	for _, i := range infos {
+		f := finding{check: "index", state: lang.Textf("%s: %s", i.Source, listOrigin(i))}
+		const tolerable = 90 * 24 * time.Hour
+		if i.IsStale(now) || now.Sub(i.Imported) > tolerable {
+			f.fix = "anivault index update; another address goes into the list's setting (anivault help environment)"
+		}
+		d.print(f)
+	}
 }
 
 func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding {

@@ -4,15 +4,19 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/internal/version"
 )
@@ -35,6 +39,21 @@ func (f *factory) indexCommand(cmd *cobra.Command, do func(c invocation, x *inde
 		}
 		return errors.Join(do(c, x), x.Close())
 	})
+}
+
+// suggestIndex says what a title index would gain, unless there is one. It makes the data folder, so that the next run
+// says nothing: doctor, which makes it too, has told about the index then.
+func suggestIndex(f *factory, cfg *config.Config, s report.Summary) {
+	if _, err := os.Stat(cfg.Dirs.Data); s.Files == 0 || !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err := os.MkdirAll(cfg.Dirs.Data, 0o700); err != nil {
+		return // it can't be kept that it was said
+	}
+	text := lang.Textf("note: this run sent %s to TMDB. A title index saves most searches, about one request a title, "+
+		"finds the season and number of sequels, and works with --offline. To make one: anivault index update",
+		lang.Count(int(s.Requests), "request"))
+	f.say("\n%s", ui.WrapHanging(lang.Say(text)+"\n", f.streams.ErrWidth(), 0))
 }
 
 const missingMappingNote = "AniDB's titles find nothing by themselves: only Anime-Lists ties them to TMDB " +
@@ -158,12 +177,22 @@ func newIndexStats(f *factory) *cobra.Command {
 		}
 		var b strings.Builder
 		for _, i := range infos {
-			fmt.Fprintf(&b, "%-12s  %8d entries  %8d titles  %s  %s\n", i.Source, i.Rows, i.Titles,
-				i.Imported.Local().Format(time.DateTime), ui.Printable(i.File))
+			fmt.Fprintf(&b, "%-12s  %8d entries  %8d titles  %s\n", i.Source, i.Rows, i.Titles, listOrigin(i))
 		}
 		_, err = fmt.Fprint(f.streams.Out, b.String(), lang.Sprintf("%s in all\n", ui.Size(size)))
 		return err
 	})
+}
+
+// listOrigin returns the age and source of a list: "2026-11-01 (3 days ago) from https://...".
+func listOrigin(i index.SourceInfo) string {
+	now := time.Now()
+	text := lang.Sprintf("%s (%d days ago) from %s", i.Imported.Local().Format(time.DateOnly),
+		int(now.Sub(i.Imported).Hours()/24), ui.Printable(cmp.Or(i.URL, i.File)))
+	if i.IsStale(now) {
+		text = lang.Sprintf("%s; no new entry since %s", text, i.Grew.Local().Format(time.DateOnly))
+	}
+	return text
 }
 
 const responseHeaderTimeout = 30 * time.Second
@@ -177,8 +206,8 @@ func newIndexUpdate(f *factory) *cobra.Command {
 		updater := index.Updater{
 			Dir: c.cfg.Dirs.Data, Client: &http.Client{Transport: transport}, UserAgent: version.UserAgent(),
 			Addresses: index.Addresses{
-				AnimeLists: c.cfg.Index.AnimeListsURL, AniDBTitles: c.cfg.Index.AniDBTitlesURL,
-				TMDBExports: c.cfg.Index.TMDBExportsURL, AnimeIDs: c.cfg.Index.AnimeIDsURL,
+				AnimeLists: c.cfg.Index.AnimeListsURLs, AniDBTitles: c.cfg.Index.AniDBTitlesURLs,
+				TMDBExports: c.cfg.Index.TMDBExportsURLs, AnimeIDs: c.cfg.Index.AnimeIDsURLs,
 			},
 			Say: func(what string) { f.say("fetching %s\n", ui.Escaped(what)) },
 		}
@@ -193,6 +222,9 @@ func newIndexUpdate(f *factory) *cobra.Command {
 func reportUpdate(f *factory, outcomes []index.Outcome) error {
 	var failed []index.Outcome
 	for _, o := range outcomes {
+		if o.Refused != nil {
+			printMessage(f.streams, lang.TextOf(o.Refused))
+		}
 		switch {
 		case o.Err != nil:
 			failed = append(failed, o)
@@ -217,6 +249,9 @@ func reportFetchFailures(f *factory, failed []index.Outcome) {
 	var settings []string
 	for _, o := range failed {
 		printMessage(f.streams, lang.Textf("fetch %s: %v", o.Source, o.Err))
+		if o.Info.Rows > 0 {
+			f.say("the list of %s with %d entries is kept\n", o.Info.Imported.Local().Format(time.DateOnly), o.Info.Rows)
+		}
 		if s := cmp.Or(sourceURLSettings[o.Source], "index.tmdb_exports_url"); !slices.Contains(settings, s) {
 			settings = append(settings, s)
 		}

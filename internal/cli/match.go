@@ -51,6 +51,7 @@ type matchOptions struct {
 	missingWriter *missingWriter                // the output of the command missing; nil for other commands
 	afterSummary  func(*app.App)                // may be nil
 	noSummary     bool
+	suggestIndex  bool // says once on a terminal what a title index would gain
 }
 
 func newMatch(f *factory) *cobra.Command {
@@ -61,7 +62,7 @@ func newMatch(f *factory) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 	}
 	f.setRun(cmd, matchFormats, func(c invocation) error {
-		o.format = c.format
+		o.format, o.suggestIndex = c.format, true
 		if o.namesFrom == "" && o.filesFrom == "" {
 			if err := checkPaths(f, c.Command, c.args); err != nil {
 				return err

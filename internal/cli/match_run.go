@@ -100,6 +100,9 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 			Terminal: o.f.streams.OutTTY && o.f.streams.ErrTTY && (o.format == "table" || o.recordWriter != nil),
 		}))
 	}
+	if o.suggestIndex && ctx.Err() == nil && o.f.streams.OutTTY && o.f.streams.ErrTTY && !o.f.quiet {
+		suggestIndex(o.f, cfg, summary)
+	}
 	if o.report != "" {
 		if ctx.Err() == nil { // an interrupted run has not seen all files
 			page.Gaps = slices.Concat(gaps.gaps(time.Now().Format(time.DateOnly))...)

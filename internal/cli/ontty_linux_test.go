@@ -283,3 +283,29 @@ func TestRemovingIsAskedAboutOnATerminal(t *testing.T) {
 		})
 	}
 }
+
+// The first match without a title index says on a terminal what one would gain; later ones, quiet ones and those in
+// pipes say nothing.
+func TestTheTitleIndexIsSuggestedOnce(t *testing.T) {
+	const gain = "anivault index update"
+	s := newStand(t, upstream.Scenario{})
+	for i, row := range []struct {
+		args []string
+		want bool
+	}{
+		{[]string{"match", "-q", s.lib}, false},
+		{[]string{"match", s.lib}, true},
+		{[]string{"match", s.lib}, false},
+	} {
+		if i == 1 { // in a pipe, nothing is said and nothing kept
+			cmd := exec.Command("anivault", "match", s.lib)
+			cmd.Env = s.env
+			if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), gain) {
+				t.Errorf("in a pipe: %v\n%s", err, out)
+			}
+		}
+		if _, raw := onTerminal(t, 80, 24, s.env, row.args...).end(); strings.Contains(raw, gain) != row.want {
+			t.Errorf("%d: %q: want %v:\n%s", i, row.args, row.want, raw)
+		}
+	}
+}

@@ -44,8 +44,8 @@ func TestNoAddressIsToldWhole(t *testing.T) {
 				t.Errorf("%s is shown as %q", v.Setting.Key, v.Text)
 			}
 		}
-		if !strings.HasSuffix(env, cfg.Index.AnimeListsURL) {
-			t.Errorf("%q is in force, want that of %s", cfg.Index.AnimeListsURL, env)
+		if got := strings.Join(cfg.Index.AnimeListsURLs, ","); !strings.HasSuffix(env, got) {
+			t.Errorf("%q is in force, want that of %s", got, env)
 		}
 	}
 }

@@ -89,8 +89,8 @@ type Log struct {
 // Metrics has the paths of the files that metrics are written to.
 type Metrics struct{ File, Textfile string }
 
-// Index has the URLs of the lists for `index update`; empty ones are not fetched.
-type Index struct{ AnimeListsURL, AniDBTitlesURL, TMDBExportsURL, AnimeIDsURL string }
+// Index has the URLs of the lists for `index update`, tried in order; lists without any are not fetched.
+type Index struct{ AnimeListsURLs, AniDBTitlesURLs, TMDBExportsURLs, AnimeIDsURLs []string }
 
 // Value is the effective value of a setting, and where it was set.
 type Value struct {

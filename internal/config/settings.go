@@ -107,15 +107,19 @@ func generalSettings(c *Config) []Setting {
 		integerSetting("match.jobs", "0",
 			"How many files are parsed at once; not the number of requests, which the limiter decides.",
 			"from 0 (by CPU) to 256", 0, 256, &c.Match.Jobs),
-		urlSetting("index.anime_lists_url",
-			"https://raw.githubusercontent.com/Anime-Lists/anime-lists/master/anime-list-master.xml",
-			"Where index update fetches Anime-Lists' XML.", &c.Index.AnimeListsURL),
-		urlSetting("index.anidb_titles_url", "https://anidb.net/api/anime-titles.xml.gz",
-			"Where index update fetches AniDB's anime-titles, once a day at most.", &c.Index.AniDBTitlesURL),
-		urlSetting("index.tmdb_exports_url", "https://files.tmdb.org/p/exports",
-			"The folder in which index update finds TMDB's daily exports of ids.", &c.Index.TMDBExportsURL),
-		urlSetting("index.anime_ids_url", "https://raw.githubusercontent.com/Fribb/anime-lists/master/anime-list-full.json",
-			"Where index update fetches the ids of AniList and MyAnimeList.", &c.Index.AnimeIDsURL),
+		urlsSetting("index.anime_lists_url",
+			"https://raw.githubusercontent.com/Anime-Lists/anime-lists/master/anime-list-master.xml,"+
+				"https://cdn.jsdelivr.net/gh/Anime-Lists/anime-lists@master/anime-list-master.xml",
+			"Where index update fetches Anime-Lists' XML: the first address with a good list is used.",
+			&c.Index.AnimeListsURLs),
+		urlsSetting("index.anidb_titles_url", "https://anidb.net/api/anime-titles.xml.gz",
+			"Where index update fetches AniDB's anime-titles, once a day at most.", &c.Index.AniDBTitlesURLs),
+		urlsSetting("index.tmdb_exports_url", "https://files.tmdb.org/p/exports",
+			"The folder in which index update finds TMDB's daily exports of ids.", &c.Index.TMDBExportsURLs),
+		urlsSetting("index.anime_ids_url",
+			"https://raw.githubusercontent.com/Fribb/anime-lists/master/anime-list-full.json,"+
+				"https://cdn.jsdelivr.net/gh/Fribb/anime-lists@master/anime-list-full.json",
+			"Where index update fetches the ids of AniList and MyAnimeList.", &c.Index.AnimeIDsURLs),
 		choiceSetting("log.level", "What is logged to stderr; a log file gets info and above at least.", &c.Log.Level, "warn",
 			"error", "warn", "info", "debug"),
 		choiceSetting("log.format", "Form of log lines.", &c.Log.Format, "logfmt", "logfmt", "json"),
@@ -267,13 +271,10 @@ func durationOrOffSetting(key, defaultText, doc string, target *time.Duration) S
 	return s
 }
 
-// urlSetting is the URL of a list for index update. It must be https, so that nobody can change the list in transit;
-// http is allowed only on this machine. The value off is stored as "".
-func urlSetting(key, defaultText, doc string, target *string) Setting {
-	return newSetting(key, defaultText, "an https URL, or off", doc, target, func(v string) (string, error) {
-		if v == "off" {
-			return "", nil
-		}
+// urlsSetting is the URLs of a list for index update, tried in order. They must be https, so that nobody can change the
+// list in transit; http is allowed only on this machine. The value off is stored as nil.
+func urlsSetting(key, defaultText, doc string, target *[]string) Setting {
+	read := func(v string) (string, error) {
 		u, err := url.Parse(v)
 		switch {
 		case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
@@ -284,7 +285,17 @@ func urlSetting(key, defaultText, doc string, target *string) Setting {
 			return "", lang.Error("must be an https URL (http on this very machine only), or off")
 		}
 		return v, nil
-	})
+	}
+	s := listSetting(key, defaultText, "https URLs, tried in order, or off", doc, target, read)
+	set := s.set
+	s.set = func(v string) error {
+		if v == "off" {
+			*target = nil
+			return nil
+		}
+		return set(v)
+	}
+	return s
 }
 
 func readSecret(v string) (Secret, error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -28,12 +29,57 @@ type SourceInfo struct {
 	URL      string `json:"url,omitempty" doc:"where index update got it"` // where Update downloaded it
 	ETag     string `json:"etag,omitempty" doc:"as its server sent it"`
 	Modified string `json:"modified,omitempty" doc:"as its server sent it"`
+
+	Newest int       `json:"newest_id,omitempty" doc:"the highest id in it"`
+	Grew   time.Time `json:"grew,omitzero" doc:"when its highest id last grew, as far as is known, RFC 3339"`
+}
+
+// maxListAge is how long a list may go without a new entry. All of them gain entries every week.
+const maxListAge = 90 * 24 * time.Hour
+
+// IsStale reports whether the list has had no new entry for three months.
+func (i SourceInfo) IsStale(now time.Time) bool {
+	return !i.Grew.IsZero() && now.Sub(i.Grew) > maxListAge
+}
+
+// check returns an error unless a downloaded list may replace the last one. It also fills in i.Grew.
+func (i *SourceInfo) check(last SourceInfo, now time.Time) error {
+	modified, _ := http.ParseTime(i.Modified)
+	before, _ := http.ParseTime(last.Modified)
+	const minKeptPercent = 80
+	switch {
+	case last.Rows*minKeptPercent > i.Rows*100:
+		return lang.Error("it has %d entries, and the last list had %d: it is not complete", i.Rows, last.Rows)
+	case !modified.IsZero() && modified.Before(before):
+		return lang.Error("it is older than the last list: %s", modified.Format(time.DateOnly))
+	case i.Newest > last.Newest || last.Grew.IsZero():
+		i.Grew = i.Imported
+		if !modified.IsZero() && modified.Before(i.Grew) {
+			i.Grew = modified.UTC()
+		}
+	default:
+		i.Grew = last.Grew
+	}
+	if last.Rows > 0 && i.IsStale(now) {
+		return &staleError{i.Grew}
+	}
+	return nil
+}
+
+type staleError struct{ grew time.Time }
+
+func (e *staleError) Error() string { return e.Text().String() }
+
+// Text returns a message with the day of the newest entry.
+func (e *staleError) Text() lang.Text {
+	return lang.Textf("it has had no new entry since %s", e.grew.Format(time.DateOnly))
 }
 
 type listFile struct {
 	path, name          string // name is shown in messages and kept in SourceInfo
 	url, etag, modified string
 	wantSource          Source // the list must be of this source; "" for any
+	last                SourceInfo
 }
 
 // ImportError is an error in an imported file. Line is the line number in the uncompressed content, from 1, or 0 if the
@@ -115,6 +161,9 @@ func importInputs(ctx context.Context, dir string, inputs []listFile, now time.T
 		}
 		info.Imported = now.UTC().Truncate(time.Second)
 		info.File, info.URL, info.ETag, info.Modified = filepath.Base(in.name), in.url, in.etag, in.modified
+		if err := info.check(in.last, now); err != nil && in.url != "" {
+			return nil, importError(in.url, err)
+		}
 		if i := slices.IndexFunc(infos, func(o SourceInfo) bool { return o.Source == info.Source }); i >= 0 {
 			err := lang.Error("it is of the same kind as %s (%s); import one of them", infos[i].File, info.Source)
 			return nil, &ImportError{File: in.name, Err: err}
@@ -170,8 +219,13 @@ type collector struct {
 	seenAnime map[int]bool // AniDB ids seen so far; an anime has several titles but is one row
 }
 
-func (c *collector) addAnime(a anime) error {
+func (c *collector) countRow(id int) {
 	c.info.Rows++
+	c.info.Newest = max(c.info.Newest, id)
+}
+
+func (c *collector) addAnime(a anime) error {
+	c.countRow(a.ID)
 	records, err := animeRecords(a)
 	if err != nil {
 		return err
@@ -182,18 +236,18 @@ func (c *collector) addAnime(a anime) error {
 func (c *collector) addTitle(t titleRow) error {
 	if !c.seenAnime[t.anime] {
 		c.seenAnime[t.anime] = true
-		c.info.Rows++
+		c.countRow(t.anime)
 	}
 	return c.add(titleRecords(t))
 }
 
 func (c *collector) addExport(r exportRow) error {
-	c.info.Rows++
+	c.countRow(r.id)
 	return c.add(exportRecords(r))
 }
 
 func (c *collector) addIDs(ids IDs) error {
-	c.info.Rows++
+	c.countRow(ids.AniDB)
 	return c.add([]record{{bucketOtherIDs, idKey(ids.AniDB), idKey(ids.AniList, ids.MAL)}})
 }
 

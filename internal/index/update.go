@@ -19,9 +19,10 @@ import (
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
-// Addresses are the URLs of the lists; one that is empty is not downloaded. TMDBExports is the folder with the exports.
+// Addresses are the URLs of each list, tried in order; a list without any is not downloaded. TMDBExports are folders
+// with the exports.
 type Addresses struct {
-	AnimeLists, AniDBTitles, TMDBExports, AnimeIDs string
+	AnimeLists, AniDBTitles, TMDBExports, AnimeIDs []string
 }
 
 // CheckAddress returns an error unless lists may be downloaded from an address: it must be https, or http on this
@@ -62,7 +63,8 @@ type Outcome struct {
 	URL       string
 	Unchanged bool
 	Err       error
-	Info      SourceInfo // what was imported
+	Refused   error      // why an earlier address would not do, or, with Unchanged, why no address has a newer list
+	Info      SourceInfo // what was imported; the last list, which is kept, if nothing was
 }
 
 const (
@@ -100,29 +102,36 @@ func (u Updater) Update(ctx context.Context) ([]Outcome, error) {
 			}
 		}
 	}
-	var outcomes []Outcome
+	wanted := u.wantedLists()
+	outcomes := make([]Outcome, len(wanted))
+	fetch := func(i int) *listFile {
+		return u.fetchNewest(ctx, &wanted[i], known[wanted[i].source], work, &outcomes[i])
+	}
 	var inputs []listFile
-	for _, w := range u.wantedLists() {
-		out, in := u.fetchNewest(ctx, w, known[w.source], work)
-		if out.Err != nil && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		outcomes = append(outcomes, out)
-		if in != nil {
+	for i, w := range wanted {
+		outcomes[i].Source, outcomes[i].Info = w.source, known[w.source]
+		if in := fetch(i); in != nil {
 			inputs = append(inputs, *in)
 		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 	}
-	return outcomes, u.importAll(ctx, inputs, outcomes)
+	return outcomes, u.importAll(ctx, inputs, outcomes, fetch)
 }
 
-func (u Updater) importAll(ctx context.Context, inputs []listFile, outcomes []Outcome) error {
-	of := func(s Source) *Outcome {
-		return &outcomes[slices.IndexFunc(outcomes, func(o Outcome) bool { return o.Source == s })]
+// importAll imports the files. Where one is refused, it takes the next address of its list.
+func (u Updater) importAll(
+	ctx context.Context, inputs []listFile, outcomes []Outcome, fetchNext func(int) *listFile,
+) error {
+	of := func(s Source) int {
+		return slices.IndexFunc(outcomes, func(o Outcome) bool { return o.Source == s })
 	}
 	for len(inputs) > 0 {
 		infos, err := importInputs(ctx, u.Dir, inputs, u.now())
 		for _, info := range infos {
-			of(info.Source).Info = info
+			o := &outcomes[of(info.Source)]
+			o.Info, o.Refused, o.Err = info, o.Err, nil
 		}
 		var fault *ImportError
 		if !errors.As(err, &fault) {
@@ -132,10 +141,23 @@ func (u Updater) importAll(ctx context.Context, inputs []listFile, outcomes []Ou
 		if bad < 0 {
 			return err
 		}
-		of(inputs[bad].wantSource).Err = err
+		i := of(inputs[bad].wantSource)
+		outcomes[i].refuse(err)
 		inputs = slices.Delete(inputs, bad, bad+1)
+		if in := fetchNext(i); in != nil {
+			inputs = append(inputs, *in)
+		} else if ctx.Err() != nil {
+			return ctx.Err()
+		}
 	}
 	return nil
+}
+
+// refuse keeps the reason that tells most: a missing file comes after everything else.
+func (o *Outcome) refuse(err error) {
+	if o.Err == nil || errors.Is(o.Err, errNoSuchFile) {
+		o.Err = err
+	}
 }
 
 const fetchPrefix = ".fetch-"
@@ -155,15 +177,15 @@ func (u Updater) now() time.Time {
 func (u Updater) wantedLists() []wantedList {
 	var out []wantedList
 	for _, w := range []wantedList{
-		{AnimeLists, []string{u.Addresses.AnimeLists}},
-		{AniDB, []string{u.Addresses.AniDBTitles}},
-		{AnimeIDs, []string{u.Addresses.AnimeIDs}},
+		{AnimeLists, u.Addresses.AnimeLists},
+		{AniDB, u.Addresses.AniDBTitles},
+		{AnimeIDs, u.Addresses.AnimeIDs},
 	} {
-		if w.urls[0] != "" {
+		if len(w.urls) > 0 {
 			out = append(out, w)
 		}
 	}
-	if u.Addresses.TMDBExports == "" {
+	if len(u.Addresses.TMDBExports) == 0 {
 		return out
 	}
 	for _, e := range []struct {
@@ -173,23 +195,29 @@ func (u Updater) wantedLists() []wantedList {
 		w := wantedList{source: e.source}
 		for day := range maxExportDays {
 			date := u.now().UTC().AddDate(0, 0, -day).Format("01_02_2006")
-			w.urls = append(w.urls, strings.TrimRight(u.Addresses.TMDBExports, "/")+"/"+e.name+"_"+date+".json.gz")
+			for _, folder := range u.Addresses.TMDBExports {
+				w.urls = append(w.urls, strings.TrimRight(folder, "/")+"/"+e.name+"_"+date+".json.gz")
+			}
 		}
 		out = append(out, w)
 	}
 	return out
 }
 
-func (u Updater) fetchNewest(ctx context.Context, w wantedList, known SourceInfo, work string) (Outcome, *listFile) {
-	out := Outcome{Source: w.source}
-	for _, address := range w.urls {
-		out.URL = address
-		same := known.URL == address
-		switch {
-		case same && len(w.urls) > 1, // an export never changes once published
-			same && w.source == AniDB && u.now().Sub(known.Imported) < minAniDBInterval && !known.Imported.After(u.now()):
-			out.Unchanged, out.Err = true, nil
-			return out, nil
+// fetchNewest downloads the list from the first of its remaining addresses that has it, and removes those it has tried.
+// It returns nil if there is nothing to import.
+func (u Updater) fetchNewest(
+	ctx context.Context, w *wantedList, last SourceInfo, work string, out *Outcome,
+) *listFile {
+	isExport := w.source == TVExport || w.source == FilmExport
+	for len(w.urls) > 0 && ctx.Err() == nil {
+		address := w.urls[0]
+		w.urls, out.URL = w.urls[1:], address
+		known, same := last, last.URL == address
+		if same && (isExport || // an export never changes once published
+			w.source == AniDB && u.now().Sub(last.Imported) < minAniDBInterval && !last.Imported.After(u.now())) {
+			out.Unchanged, out.Refused, out.Err, w.urls = true, nil, nil, nil
+			return nil
 		}
 		if u.Say != nil {
 			u.Say(address)
@@ -198,16 +226,26 @@ func (u Updater) fetchNewest(ctx context.Context, w wantedList, known SourceInfo
 			known.ETag, known.Modified = "", ""
 		}
 		in, err := u.fetch(ctx, w.source, address, known, work)
-		out.Err = err
-		if err == nil {
-			out.Unchanged = in == nil
-			return out, in
-		}
-		if !errors.Is(err, errNoSuchFile) {
-			return out, nil
+		switch {
+		case err == nil && in != nil:
+			in.last = last
+			return in
+		case err == nil && last.IsStale(u.now()):
+			out.refuse(importError(address, &staleError{last.Grew}))
+		case err == nil:
+			out.Unchanged, out.Refused, out.Err, w.urls = true, out.Err, nil, nil
+			return nil
+		default:
+			out.refuse(err)
+			if isExport && !errors.Is(err, errNoSuchFile) { // the other days would fail alike
+				w.urls = slices.DeleteFunc(w.urls, func(u string) bool { return path.Dir(u) == path.Dir(address) })
+			}
 		}
 	}
-	return out, nil
+	if errors.As(out.Err, new(*staleError)) {
+		out.Unchanged, out.Refused, out.Err = true, out.Err, nil
+	}
+	return nil
 }
 
 func (u Updater) fetch(
@@ -243,22 +281,21 @@ func (u Updater) fetch(
 	case resp.StatusCode != http.StatusOK:
 		return nil, lang.Error("%s: the server answered %s", address, resp.Status)
 	}
-	file := filepath.Join(work, string(source))
-	if err := saveBody(file, resp.Body); err != nil {
+	f, err := os.CreateTemp(work, string(source))
+	if err != nil {
+		return nil, err
+	}
+	if err := saveBody(f, resp.Body); err != nil {
 		return nil, fmt.Errorf("%s: %w", address, err)
 	}
 	name := path.Base(req.URL.Path)
 	return &listFile{
-		path: file, name: name, url: address, wantSource: source,
+		path: f.Name(), name: name, url: address, wantSource: source,
 		etag: resp.Header.Get("ETag"), modified: resp.Header.Get("Last-Modified"),
 	}, nil
 }
 
-func saveBody(file string, body io.Reader) error {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
+func saveBody(f *os.File, body io.Reader) error {
 	n, err := io.Copy(f, io.LimitReader(body, maxDownload+1))
 	if err == nil && n > maxDownload {
 		err = lang.Error("it is larger than %d GiB", maxDownload>>30)

@@ -79,8 +79,9 @@ func TestOnlyWhatChangedIsFetched(t *testing.T) {
 	dir := t.TempDir()
 	today := time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
 	u := Updater{Dir: dir, Addresses: Addresses{
-		AnimeLists:  server.URL + "/list.xml",
-		AniDBTitles: server.URL + "/titles.gz", TMDBExports: server.URL + "/x/", AnimeIDs: server.URL + "/ids.json",
+		AnimeLists:  []string{server.URL + "/list.xml"},
+		AniDBTitles: []string{server.URL + "/titles.gz"},
+		TMDBExports: []string{server.URL + "/x/"}, AnimeIDs: []string{server.URL + "/ids.json"},
 	}}
 	run := func(at time.Time, wantStates, wantAsked []string) {
 		t.Helper()
@@ -150,7 +151,7 @@ func TestUpdatesFetchOneAfterTheOther(t *testing.T) {
 	if err := os.Mkdir(left, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	u := Updater{Dir: dir, Addresses: Addresses{AniDBTitles: server.URL + "/titles.gz"}}
+	u := Updater{Dir: dir, Addresses: Addresses{AniDBTitles: []string{server.URL + "/titles.gz"}}}
 	got := make(chan []string, 2)
 	update := func() {
 		outcomes, err := u.Update(context.Background())
@@ -180,7 +181,7 @@ func TestAniDBIsAskedOnceADay(t *testing.T) {
 	h := &host{files: map[string]string{"/titles.gz": zipped(animeTitlesSample)}}
 	server := httptest.NewServer(h)
 	defer server.Close()
-	u := Updater{Dir: t.TempDir(), Addresses: Addresses{AniDBTitles: server.URL + "/titles.gz"}}
+	u := Updater{Dir: t.TempDir(), Addresses: Addresses{AniDBTitles: []string{server.URL + "/titles.gz"}}}
 	for _, c := range []struct {
 		after time.Duration
 		asked int
@@ -215,7 +216,9 @@ func TestASourceThatFailsHoldsUpNoOther(t *testing.T) {
 		"another list":     {"/list.xml", "/list.xml?", []string{"anime-lists imported", "anidb failed"}},
 		"both are pages":   {"/page", "/page?", []string{"anime-lists failed", "anidb failed"}},
 	} {
-		u := Updater{Dir: dir, Addresses: Addresses{AnimeLists: server.URL + c.lists, AniDBTitles: server.URL + c.titles}}
+		u := Updater{Dir: dir, Addresses: Addresses{
+			AnimeLists: []string{server.URL + c.lists}, AniDBTitles: []string{server.URL + c.titles},
+		}}
 		if err := os.RemoveAll(dir + "/" + FileName); err != nil {
 			t.Fatal(err)
 		}
@@ -227,8 +230,8 @@ func TestASourceThatFailsHoldsUpNoOther(t *testing.T) {
 	// What is fetched but is no such list leaves everything as it was.
 	importAll(t, dir, write(t, "a", animeListSample))
 	for _, address := range []string{"/page", "/list.xml"} {
-		outcomes, err := Updater{Dir: dir, Addresses: Addresses{AniDBTitles: server.URL +
-			address}}.Update(context.Background())
+		outcomes, err := Updater{Dir: dir, Addresses: Addresses{AniDBTitles: []string{server.URL +
+			address}}}.Update(context.Background())
 		var fault *ImportError
 		if err != nil || !errors.As(outcomes[0].Err, &fault) || fault.File != server.URL+address {
 			t.Errorf("%s: %v, %v", address, outcomes, err)
@@ -249,5 +252,95 @@ func TestAddresses(t *testing.T) {
 		if err := CheckAddress(address); (err == nil) != ok {
 			t.Errorf("%q: %v", address, err)
 		}
+	}
+}
+
+// A list that shrank, is older than the last or gains no entries any more makes way for the next address; where none
+// is better, the last list stays.
+func TestAListIsCheckedBeforeItReplacesTheLast(t *testing.T) {
+	rows := func(ids ...int) string {
+		var all []string
+		for _, id := range ids {
+			all = append(all, `{"anidb_id":`+itoa(id)+`,"mal_id":7}`)
+		}
+		return "[" + strings.Join(all, ",") + "]"
+	}
+	const october, november = "Thu, 01 Oct 2026 00:00:00 GMT", "Sun, 01 Nov 2026 00:00:00 GMT"
+	start := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
+	type answer struct{ body, modified string }
+	for name, c := range map[string]struct {
+		first, second answer
+		after         time.Duration
+		want          string
+		rows          int
+		reason        string // of the refusal
+	}{
+		"as before":   {answer{rows(1, 2, 3, 4, 5), november}, answer{}, 0, "unchanged", 5, ""},
+		"grown":       {answer{rows(1, 2, 3, 4, 5, 6), november}, answer{}, 0, "imported", 6, ""},
+		"four fifths": {answer{rows(1, 2, 3, 6), november}, answer{}, 0, "imported", 4, ""},
+		"shrunk":      {answer{rows(1, 2, 9), november}, answer{}, 0, "failed", 5, "3 entries"},
+		"shrunk, the other": {
+			answer{rows(1, 2, 9), november}, answer{rows(1, 2, 3, 4, 5, 6), ""}, 0, "imported", 6, "3 entries",
+		},
+		"older":       {answer{rows(1, 2, 3, 4, 5, 6), october}, answer{}, 0, "failed", 5, "2026-10-01"},
+		"a page":      {answer{"<html>", november}, answer{rows(1, 2, 3, 4, 5, 6), ""}, 0, "imported", 6, "XML"},
+		"gone":        {answer{}, answer{rows(1, 2, 3, 4, 5, 6), ""}, 0, "imported", 6, "404"},
+		"no new rows": {answer{rows(1, 2, 3, 5), november}, answer{}, 2400 * time.Hour, "unchanged", 5, "2026-11-01"},
+		"the same for long": {
+			answer{rows(1, 2, 3, 4, 5), november},
+			answer{rows(1, 2, 3, 4, 5, 6), ""},
+			2400 * time.Hour, "imported", 6, "2026-11-01",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers := map[string]answer{"/a": {rows(1, 2, 3, 4, 5), november}}
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				a := answers[r.URL.Path]
+				switch {
+				case a.body == "":
+					w.WriteHeader(http.StatusNotFound)
+					return
+				case a.modified != "":
+					w.Header().Set("Last-Modified", a.modified)
+				}
+				tag := `"` + itoa(len(a.body)) + `"`
+				w.Header().Set("ETag", tag)
+				if r.Header.Get("If-None-Match") == tag {
+					w.WriteHeader(http.StatusNotModified)
+					return
+				}
+				_, _ = w.Write([]byte(a.body))
+			}))
+			defer server.Close()
+			u := Updater{
+				Dir: t.TempDir(), Now: func() time.Time { return start },
+				Addresses: Addresses{AnimeIDs: []string{server.URL + "/a", server.URL + "/b"}},
+			}
+			if _, err := u.Update(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			answers = map[string]answer{"/a": c.first, "/b": c.second}
+			u.Now = func() time.Time { return start.Add(c.after) }
+			outcomes, err := u.Update(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := outcomes[0]
+			if got := states(outcomes)[0]; got != "anime-ids "+c.want || o.Info.Rows != c.rows {
+				t.Errorf("%s, %d rows; %v", got, o.Info.Rows, o.Err)
+			}
+			if err := errors.Join(o.Err, o.Refused); (err == nil) != (c.reason == "") ||
+				err != nil && !strings.Contains(err.Error(), c.reason) {
+				t.Errorf("refused because of %v, want %q", err, c.reason)
+			}
+			x, err := Open(u.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer x.Close()
+			if infos, _, err := x.Stats(); err != nil || infos[0].Rows != c.rows {
+				t.Errorf("the index has %v, %v", infos, err)
+			}
+		})
 	}
 }
