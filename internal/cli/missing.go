@@ -20,7 +20,7 @@ import (
 )
 
 func newMissing(f *factory) *cobra.Command {
-	o := matchOptions{f: f}
+	o, wholeSeasons := matchOptions{f: f}, false
 	cmd := &cobra.Command{
 		Use:   "missing PATH...",
 		Short: "List aired episodes that are missing, and episodes that are there twice",
@@ -31,7 +31,7 @@ func newMissing(f *factory) *cobra.Command {
 		if err := o.checkExcludes(); err != nil {
 			return err
 		}
-		o.missingWriter = new(missingWriter)
+		o.missingWriter = &missingWriter{wholeSeasons: wholeSeasons}
 		cfg, produce, err := o.open(c.Command, c.args)
 		if err != nil {
 			return err
@@ -40,6 +40,7 @@ func newMissing(f *factory) *cobra.Command {
 	})
 	addMatchFlags(cmd, &o)
 	addSettingFlags(cmd, cmd.Flags(), "match.min_confidence")
+	cmd.Flags().BoolVar(&wholeSeasons, "whole-seasons", false, "list the seasons of which nothing is there one by one")
 	return cmd
 }
 
@@ -52,6 +53,8 @@ type missingWriter struct {
 	format string
 	opts   report.Options
 	say    func(format string, args ...any)
+
+	wholeSeasons bool
 
 	holdings report.Holdings
 	summary  report.GapSummary
@@ -110,17 +113,24 @@ func (m *missingWriter) gaps(today string) [][]report.Gap {
 	for _, g := range out {
 		m.summary.Add(g)
 	}
-	return out
+	return report.SortGaps(out)
 }
 
 func (m *missingWriter) renderTable(all [][]report.Gap) []byte {
 	var b strings.Builder
-	for _, gaps := range all {
-		if len(gaps) == 0 {
-			continue
-		}
-		if b.Len() > 0 {
+	seen := map[int]bool{}
+	for i, gaps := range all {
+		absent := gaps[0].IsAbsent()
+		startsAbsent := absent && (i == 0 || !all[i-1][0].IsAbsent())
+		if b.Len() > 0 && (!absent || startsAbsent || m.wholeSeasons) {
 			b.WriteByte('\n')
+		}
+		if startsAbsent && !m.wholeSeasons {
+			b.WriteString(lang.Say("Seasons of which nothing is there (--whole-seasons lists them):") + "\n")
+		}
+		if absent && !m.wholeSeasons {
+			m.writeAbsent(&b, gaps)
+			continue
 		}
 		title, ref := ui.Printable(gaps[0].Entry()), "  "+gaps[0].Ref()
 		if m.opts.Width > 0 {
@@ -130,11 +140,29 @@ func (m *missingWriter) renderTable(all [][]report.Gap) []byte {
 		for i := range gaps {
 			m.writeSeason(&b, &gaps[i])
 		}
-		if n := gaps[0].Unplaced; n > 0 {
+		if n := gaps[0].Unplaced; n > 0 && !seen[gaps[0].TMDBID] {
 			m.writeLine(&b, 2, "", lang.Textf("%s without an episode may be what is missing", lang.Count(n, "file")))
 		}
+		seen[gaps[0].TMDBID] = true
 	}
 	return []byte(b.String())
+}
+
+// writeAbsent writes "  Title (1999)  S02, S04  24 episodes": the seasons of a series of which nothing is there.
+func (m *missingWriter) writeAbsent(b *strings.Builder, gaps []report.Gap) {
+	var seasons []string
+	episodes := 0
+	for _, g := range gaps {
+		seasons = append(seasons, fmt.Sprintf("S%02d", *g.Season))
+		episodes += len(g.Missing)
+	}
+	tail := strings.Join(seasons, ", ") + "  " + lang.Say(lang.Count(episodes, "episode"))
+	title := ui.Printable(gaps[0].Entry())
+	if m.opts.Width > 0 {
+		const spaces, minTitle = 4, 12
+		title = ui.Cut(title, max(m.opts.Width-spaces-ui.Width(tail), minTitle))
+	}
+	m.writeLine(b, 2+ui.Width(title)+2, "  "+title, lang.Textf("%s", tail))
 }
 
 // writeSeason writes "S02  11 of 12  missing 7", and the files of each episode that exists more than once.
@@ -148,7 +176,7 @@ func (m *missingWriter) writeSeason(b *strings.Builder, g *report.Gap) {
 	switch {
 	case g.Unknown:
 		m.writeLine(b, len(head), head, "TMDB's list of its episodes is not available")
-	case g.Present == 0 && len(g.Missing) > 0:
+	case g.IsAbsent():
 		m.writeLine(b, len(head), head, lang.Textf("missing: %s", lang.Count(g.Aired, "episode")))
 	case len(g.Missing) > 0:
 		have := ui.Pad(lang.Sprintf("%d of %d", g.Present, g.Aired), counts)

@@ -45,8 +45,8 @@ type EpisodeFile struct {
 type GapSummary struct {
 	_             struct{} `constant:"type=summary" doc:"always \"summary\""`
 	Series        int      `json:"series" doc:"matched series"`
-	Complete      int      `json:"complete" doc:"how many of these lack no aired episode"`
-	Missing       int      `json:"missing" doc:"aired episodes that are not there"`
+	Complete      int      `json:"complete" doc:"how many of these lack no aired episode of these seasons"`
+	Missing       int      `json:"missing" doc:"aired episodes that are missing from seasons of which some are there"`
 	AbsentSeasons int      `json:"absent_seasons" doc:"seasons of which none is there"`
 	Duplicates    int      `json:"twice" doc:"episodes that are there more than once"`
 	Unplaced      int      `json:"unplaced" doc:"files of series with gaps of which the episode is not known, without"`
@@ -193,11 +193,12 @@ func (s *GapSummary) Add(gaps []Gap) {
 			s.Unplaced += g.Unplaced
 		}
 		unknown = unknown || g.Unknown
+		if g.IsAbsent() {
+			s.AbsentSeasons++
+			continue
+		}
 		lacks = lacks || g.Unknown || len(g.Missing) > 0
 		s.Missing += len(g.Missing)
-		if g.Present == 0 && len(g.Missing) > 0 {
-			s.AbsentSeasons++
-		}
 		for i, c := range g.Duplicates {
 			if i == 0 || g.Duplicates[i-1].Episode != c.Episode {
 				s.Duplicates++
@@ -210,6 +211,42 @@ func (s *GapSummary) Add(gaps []Gap) {
 	if unknown {
 		s.Unknown++
 	}
+}
+
+// IsAbsent reports whether nothing of an aired season is there.
+func (g *Gap) IsAbsent() bool { return g.Present == 0 && len(g.Missing) > 0 }
+
+// SortGaps puts the seasons of which some episodes are there first, the series with the newest missing episode on top,
+// then the seasons of which nothing is there. The gaps of each series stay together in both parts.
+func SortGaps(series [][]Gap) [][]Gap {
+	var begun, absent [][]Gap
+	newest := func(gaps []Gap) (date string) {
+		for _, g := range gaps {
+			for _, e := range g.Missing {
+				date = max(date, e.AirDate)
+			}
+		}
+		return date
+	}
+	for _, gaps := range series {
+		var parts [2][]Gap
+		for _, g := range gaps {
+			i := 0
+			if g.IsAbsent() {
+				i = 1
+			}
+			parts[i] = append(parts[i], g)
+		}
+		slices.SortStableFunc(parts[0], func(a, b Gap) int { return strings.Compare(newest([]Gap{b}), newest([]Gap{a})) })
+		if parts[0] != nil {
+			begun = append(begun, parts[0])
+		}
+		if parts[1] != nil {
+			absent = append(absent, parts[1])
+		}
+	}
+	slices.SortStableFunc(begun, func(a, b []Gap) int { return strings.Compare(newest(b), newest(a)) })
+	return append(begun, absent...)
 }
 
 // Entry returns the series as "Title (1999)", or its reference if it has no title.

@@ -161,8 +161,42 @@ func TestTheSummaryCountsGaps(t *testing.T) {
 	} {
 		s.Add(gaps)
 	}
-	want := GapSummary{Series: 4, Complete: 2, Missing: 3, AbsentSeasons: 1, Duplicates: 2, Unplaced: 2, Unknown: 1}
+	want := GapSummary{Series: 4, Complete: 2, Missing: 1, AbsentSeasons: 1, Duplicates: 2, Unplaced: 2, Unknown: 1}
 	if diff := cmp.Diff(want, s, cmp.AllowUnexported(GapSummary{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What can be filled comes first, the newest hole on top; seasons nobody has begun come last and are no gaps.
+func TestGapsOfSeasonsThatAreThereComeFirst(t *testing.T) {
+	gap := func(id, season, here int, date string) Gap {
+		return Gap{TMDBID: id, Season: &season, Present: here, Missing: []MissingEpisode{{Episode: 1, AirDate: date}}}
+	}
+	series := [][]Gap{
+		{gap(1, 1, 3, "2001-01-01"), gap(1, 2, 0, "2026-01-01")},
+		nil,
+		{gap(2, 1, 0, "2026-02-02")},
+		{gap(3, 1, 1, "2003-01-01"), gap(3, 2, 1, "2004-01-01")},
+		{{TMDBID: 4, Unknown: true}},
+	}
+	var summary GapSummary
+	for _, gaps := range series {
+		summary.Add(gaps)
+	}
+	if want := (GapSummary{Series: 5, Complete: 2, Missing: 3, AbsentSeasons: 2, Unknown: 1}); summary != want {
+		t.Errorf("counted %+v, want %+v", summary, want)
+	}
+	var got [][2]int
+	for _, gaps := range SortGaps(series) {
+		for _, g := range gaps {
+			season := 0
+			if g.Season != nil {
+				season = *g.Season
+			}
+			got = append(got, [2]int{g.TMDBID, season})
+		}
+	}
+	if diff := cmp.Diff([][2]int{{3, 2}, {3, 1}, {1, 1}, {4, 0}, {1, 2}, {2, 1}}, got); diff != "" {
 		t.Error(diff)
 	}
 }

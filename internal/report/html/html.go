@@ -12,6 +12,7 @@ import (
 	"html/template"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -107,7 +108,9 @@ type gapRow struct {
 
 func countMissing(gaps []report.Gap) (episodes int, shown bool) {
 	for _, g := range gaps {
-		episodes += len(g.Missing)
+		if !g.IsAbsent() {
+			episodes += len(g.Missing)
+		}
 		shown = shown || hasGap(&g)
 	}
 	return episodes, shown
@@ -124,7 +127,7 @@ func gapCards(gaps []report.Gap) []*gapCard {
 		}
 		if len(out) == 0 || out[len(out)-1].Ref != g.Ref() {
 			c := &gapCard{Title: g.Entry(), Ref: g.Ref(), URL: url("tv", g.TMDBID)}
-			if g.Unplaced > 0 {
+			if g.Unplaced > 0 && !slices.ContainsFunc(out, func(o *gapCard) bool { return o.Ref == c.Ref }) {
 				c.Note = lang.Sprintf("%s without an episode may be what is missing", lang.Count(g.Unplaced, "file"))
 			}
 			out = append(out, c)
@@ -138,7 +141,7 @@ func gapCards(gaps []report.Gap) []*gapCard {
 func newGapRow(g *report.Gap) gapRow {
 	row := gapRow{Label: fmt.Sprintf("S%02d", *g.Season)}
 	switch {
-	case g.Present == 0 && len(g.Missing) > 0:
+	case g.IsAbsent():
 		row.Text = lang.Sprintf("missing: %s", lang.Count(g.Aired, "episode"))
 	case len(g.Missing) > 0:
 		row.Text = lang.Sprintf("%d of %d", g.Present, g.Aired) + ", " + lang.Sprintf("missing %s", g.MissingRanges())
