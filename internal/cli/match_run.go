@@ -84,12 +84,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 		}
 		return writer.Match(r)
 	}
-	var matched error
-	if o.interactive {
-		matched = matchAsking(ctx, run, produce, progress, emit)
-	} else {
-		matched = run.Match(ctx, produce, emit, writer.Flush)
-	}
+	matched := o.match(ctx, run, produce, progress, emit, writer)
 	summary = run.Summary(tally.Counts())
 	progress.stop()
 	output := writer.Close(summary)
@@ -123,6 +118,16 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 		return &exitError{code: exitIncomplete}
 	}
 	return err
+}
+
+func (o *matchOptions) match(
+	ctx context.Context, a *app.App, produce run.Producer, shown *progress, emit func(report.Record) error,
+	writer report.Writer,
+) error {
+	if o.interactive {
+		return matchAsking(ctx, a, produce, shown, emit)
+	}
+	return a.Match(ctx, produce, emit, writer.Flush)
 }
 
 func (o *matchOptions) writeReport(page html.Page, run *app.App) error {
