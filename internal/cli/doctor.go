@@ -144,7 +144,7 @@ func fallbackConfig(f *factory) (*config.Config, error) {
 func checkConfig(cfg *config.Config, broken error) finding {
 	if broken != nil {
 		return failedFinding("config", lang.TextOf(broken),
-			"fix this, then run anivault doctor again to check key and connection")
+			"correct this, then run anivault doctor again to check key and connection")
 	}
 	if _, err := os.Stat(cfg.Dirs.ConfigFile); err != nil {
 		return finding{check: "config", state: lang.Textf("valid; no config file (%s)", cfg.Dirs.ConfigFile)}

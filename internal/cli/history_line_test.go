@@ -27,7 +27,7 @@ func TestALineOfTheHistory(t *testing.T) {
 		{stage: apply.StageUndone, undone: 9, want: "put back"},
 		{stage: apply.StageUndone, refused: 1, undone: 8, want: "put back, 1 refused"},
 		{stage: apply.StageUndone, undone: 3, want: "put back, 3 of them had been moved"},
-		{stage: apply.StagePartlyUndone, kept: 1, undone: 8, want: "put back, but for some, 8 put back, 1 kept"},
+		{stage: apply.StagePartlyUndone, kept: 1, undone: 8, want: "put back, with exceptions, 8 put back, 1 kept"},
 	} {
 		t.Run(row.want, func(t *testing.T) {
 			r := apply.Run{

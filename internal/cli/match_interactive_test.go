@@ -250,7 +250,7 @@ func TestACandidateThatWasSearchedForHasNoPercentage(t *testing.T) {
 	p.describe(decide.Question{Title: "Zzz", Files: []string{"Zzz - 01.mkv"}, Candidates: []match.Candidate{
 		{Kind: match.TV, ID: 1, Title: "Aaa", Confidence: 0.004}, {Kind: match.TV, ID: 2, Title: "Bbb", Confidence: 0.31},
 	}})
-	if want := "   1  Aaa  tv/1\n   2  Bbb  tv/2  31%\n"; !strings.HasSuffix(out.String(), want) {
+	if want := "   1  Aaa  tv/1\n   2  Bbb  tv/2  31 %\n"; !strings.HasSuffix(out.String(), want) {
 		t.Errorf("%q, want it to end with %q", out.String(), want)
 	}
 }

@@ -176,10 +176,10 @@ func TestANarrowerLineSaysLessButNothingElse(t *testing.T) {
 		want string
 	}{
 		{
-			107,
+			109,
 			"TMDB asks us to wait 42 s (429) · 40/120 files · 2 pending · 14 series · slowed to 8.75/s · cache 75 % · 10 s",
 		},
-		{104, "TMDB asks us to wait 42 s (429) · 40/120 files · 2 pending · 14 series · slowed to 8.75/s · cache 75 %"},
+		{105, "TMDB asks us to wait 42 s (429) · 40/120 files · 2 pending · 14 series · slowed to 8.75/s · cache 75 %"},
 		{97, "TMDB asks us to wait 42 s (429) · 40/120 files · 2 pending · slowed to 8.75/s · cache 75 %"},
 		{79, "TMDB asks us to wait 42 s (429) · 40/120 files · 2 pending · slowed to 8.75/s"},
 		{70, "TMDB asks us to wait 42 s (429) · 40/120 files · slowed to 8.75/s"},

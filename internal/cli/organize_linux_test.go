@@ -409,7 +409,7 @@ func TestARunIsInterrupted(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	release := func() {}
-	for i, words := range []string{"was interrupted", "is in progress"} {
+	for i, words := range []string{"was interrupted", "in progress"} {
 		atWork := i == 1
 		if atWork {
 			release, err = lockfile.Acquire(t.Context(), filepath.Join(filepath.Dir(journal), "lock"), lockfile.Exclusive,
@@ -449,7 +449,7 @@ func TestARunIsInterrupted(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	if out, err := s.program("undo", "--dry-run").CombinedOutput(); err != nil ||
-		!regexp.MustCompile(`(can be put back|the run \S+ has moved no file)\nnothing was changed\n`).Match(out) {
+		!regexp.MustCompile(`(can be put back|run \S+ has not moved any file)\nnothing was changed\n`).Match(out) {
 		t.Errorf("%v: %s", err, out)
 	}
 	if out, err := s.program("verify").CombinedOutput(); err != nil ||

@@ -261,7 +261,7 @@ func (c *chaos) checkCeiling() {
 
 // checkStored compares what is stored with what TMDB answers when it is well.
 func (c *chaos) checkStored() {
-	if out := c.run(c.t.Context(), "cache", "verify"); !strings.Contains(out, "sound") {
+	if out := c.run(c.t.Context(), "cache", "verify"); !strings.Contains(out, "records OK") {
 		c.t.Errorf("cache verify: %s", out)
 	}
 	if err := c.fake.Apply(upstream.Scenario{}); err != nil {

@@ -123,7 +123,7 @@ func TestStatusBeginsWithASentence(t *testing.T) {
 			time.Time{},
 			"TMDB is fine; 35 requests a second allowed, 3 under way",
 		},
-		{ratelimit.Normal, ratelimit.ReasonFresh, 35, 0, time.Time{}, soon, "TMDB asks everybody to wait until " +
+		{ratelimit.Normal, ratelimit.ReasonFresh, 35, 0, time.Time{}, soon, "TMDB asks all clients to wait until " +
 			ui.Clock(soon)},
 		{
 			ratelimit.Throttle, ratelimit.ReasonErrorRatio, 17.5, 0,

@@ -256,8 +256,8 @@ func TestWhatStaysIsNamedForPeople(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.cmd.Process.Kill(); _ = w.cmd.Wait() })
-	w.says("1 left\n")
-	if said := w.told.String(); !strings.Contains(said, "left\n  "+filepath.Join(w.in, "Nothing at all.mkv")+"  (") {
+	w.says("1 skipped\n")
+	if said := w.told.String(); !strings.Contains(said, "skipped\n  "+filepath.Join(w.in, "Nothing at all.mkv")+"  (") {
 		t.Errorf("it says\n%s", said)
 	}
 }
