@@ -88,16 +88,9 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	summary = run.Summary(tally.Counts())
 	progress.stop()
 	output := writer.Close(summary)
-	if !o.f.quiet && !o.noSummary {
-		output = errors.Join(output, tally.Write(o.f.streams.Err, summary, report.Options{
-			Width: max(o.f.streams.ErrWidth(), o.f.streams.OutWidth()), Color: color && o.f.streams.ErrTTY,
-			DefaultFolder: here, Ending: newEnding(ctx, cfg, run, o), Filter: o.onlyFilter,
-			Terminal: o.f.streams.OutTTY && o.f.streams.ErrTTY && (o.format == "table" || o.recordWriter != nil),
-		}))
-	}
-	if o.suggestIndex && ctx.Err() == nil && o.f.streams.OutTTY && o.f.streams.ErrTTY && !o.f.quiet {
-		suggestIndex(o.f, cfg, summary)
-	}
+	output = errors.Join(output, o.writeSummary(ctx, cfg, run, &tally, summary, report.Options{
+		Color: color && o.f.streams.ErrTTY, DefaultFolder: here,
+	}))
 	if o.report != "" {
 		if ctx.Err() == nil { // an interrupted run has not seen all files
 			page.Gaps = slices.Concat(gaps.gaps(time.Now().Format(time.DateOnly))...)
@@ -109,13 +102,40 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 		o.afterSummary(run)
 	}
 	output = errors.Join(output, metricsExport.stop(), run.Close())
+	return o.status(ctx, cfg, run, output, matched, summary)
+}
+
+func (o *matchOptions) status(
+	ctx context.Context, cfg *config.Config, a *app.App, output, matched error, s report.Summary,
+) error {
 	var unauthorized error
-	if refusal, ok := errors.AsType[*tmdb.UnauthorizedError](run.Unauthorized()); ok {
+	if refusal, ok := errors.AsType[*tmdb.UnauthorizedError](a.Unauthorized()); ok {
 		unauthorized = keyRefusedError(cfg, refusal)
 	}
-	err = matchStatus(ctx, output, matched, unauthorized, summary, o.strict)
+	err := matchStatus(ctx, output, matched, unauthorized, s, o.strict)
 	if err == nil && o.missingWriter != nil && o.missingWriter.summary.Unknown > 0 {
 		return &exitError{code: exitIncomplete}
+	}
+	return err
+}
+
+func (o *matchOptions) writeSummary(
+	ctx context.Context, cfg *config.Config, a *app.App, tally *report.Tally, s report.Summary, opts report.Options,
+) error {
+	if o.f.quiet {
+		return nil
+	}
+	var err error
+	streams := o.f.streams
+	terminal := streams.OutTTY && streams.ErrTTY
+	if !o.noSummary {
+		opts.Ending = newEnding(ctx, cfg, a, o)
+		opts.Width, opts.Filter = max(streams.ErrWidth(), streams.OutWidth()), o.onlyFilter
+		opts.Terminal = terminal && (o.format == "table" || o.recordWriter != nil)
+		err = tally.Write(streams.Err, s, opts)
+	}
+	if o.suggestIndex && terminal && ctx.Err() == nil {
+		suggestIndex(o.f, cfg, s)
 	}
 	return err
 }
