@@ -110,10 +110,6 @@ var doubts = []struct {
 		return at.method == viaPartPosition && p.season == 0 && p.hint.Arc == 0 && !p.statesSeason() &&
 			p.hasSeveralSeasons() && longestTitlePrefix(t.base, p.titles) != "" && !p.isShowTitle(t.base, title.MayBeReading)
 	}},
-	{"the season may be one of an arc", 0.6, func(p *placer, at placement) bool {
-		return at.method == viaSeason && p.statesSeason() && at.season > 1 && at.season == p.season &&
-			p.lastSeasonAfter(p.hint.matched.norm) >= p.season && p.mayNameOneSeason(p.hint.matched)
-	}},
 	{"the number may count over all seasons", 0.5, func(p *placer, at placement) bool {
 		if at.method != viaPartNumber {
 			return false
@@ -198,12 +194,6 @@ func mayBeOtherSeason(p *placer, at placement) bool {
 		yearSelectsSeason(p, at) {
 		return false
 	}
-	return p.mayNameOneSeason(t)
-}
-
-// mayNameOneSeason reports whether a title may be that of one season: it is no title of the whole show, official or as
-// its original title is read, and the show's later seasons are not named after it.
-func (p *placer) mayNameOneSeason(t entryTitle) bool {
 	plain := longestTitlePrefix(t.norm, p.titles)
 	switch {
 	case p.isShowTitle(t.norm, nil), p.anotherTitleNamesShow():
@@ -214,19 +204,13 @@ func (p *placer) mayNameOneSeason(t entryTitle) bool {
 	case plain == "" && len(p.specials) < p.highestNumber() && longerTitlesExist(p, t.norm):
 		return false
 	}
-	// an arc has season numbers of its own, which are lower
-	return p.lastSeasonAfter(t.norm) < p.episodes[len(p.episodes)-1].season
-}
-
-// lastSeasonAfter returns the greatest season number that follows this text in a title of the show, 0 for none.
-func (p *placer) lastSeasonAfter(norm string) int {
-	last := 0
+	last := 0 // the last season that has this title and a number; an arc has numbers of its own, which are lower
 	for _, o := range p.titles {
-		if o.base == norm {
+		if o.base == t.norm {
 			last = max(last, o.sequel.Season)
 		}
 	}
-	return last
+	return last < p.episodes[len(p.episodes)-1].season
 }
 
 // anotherTitleNamesShow reports whether the name also has an official title of the show, not just as a piece of a
