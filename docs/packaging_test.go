@@ -1,7 +1,6 @@
-package docs
+package docs_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -9,15 +8,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 )
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
 
 // The commands of SECURITY.md accept only what the release workflow signs, and it signs what they verify.
 func TestSecurityNamesTheReleaseWorkflow(t *testing.T) {
@@ -83,6 +73,8 @@ func TestCompose(t *testing.T) {
 			User    string
 			Command []string
 			Volumes []string
+
+			Environment map[string]string
 		}
 	}
 	if err := yaml.Unmarshal([]byte(text), &compose); err != nil {
@@ -97,7 +89,13 @@ func TestCompose(t *testing.T) {
 			t.Errorf("%s is in another volume", at)
 		}
 	}
+	if compose.Services["serve"].Environment["ANIVAULT_SERVE_PLAIN_HTTP"] != "true" {
+		t.Error("serve refuses to start without TLS on an address that is not loopback")
+	}
 	for name, s := range compose.Services {
+		if s.Environment["ANIVAULT_TMDB_TOKEN_FILE"] == "" {
+			t.Errorf("%s has no key", name)
+		}
 		if s.User != "1000:1000" || s.Image != "ghcr.io/anivault/anivault:latest" || s.Command[0] != name {
 			t.Errorf("%s: %+v", name, s)
 		}
@@ -110,23 +108,12 @@ func TestDocumentsShowThePackagesUnits(t *testing.T) {
 		"anivault.service": "scripting.md", "anivault.timer": "scripting.md",
 	} {
 		t.Run(unit, func(t *testing.T) {
-			b, err := os.ReadFile("../packaging/" + unit)
-			if err != nil {
-				t.Fatal(err)
-			}
-			shown, err := os.ReadFile(doc)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, text, _ := strings.Cut("\n"+string(b), "\n[Unit]\n")
-			if block := "```ini\n[Unit]\n" + text + "```\n"; !strings.Contains(string(shown), block) {
+			_, text, _ := strings.Cut("\n"+read(t, "../packaging/"+unit), "\n[Unit]\n")
+			if block := "```ini\n[Unit]\n" + text + "```\n"; !strings.Contains(read(t, doc), block) {
 				t.Errorf("docs/%s does not show packaging/%s", doc, unit)
 			}
-			release, err := os.ReadFile("../.goreleaser.yaml")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.Contains(string(release), "dst: /usr/lib/systemd/system/"+unit+"\n") {
+			release := read(t, "../.goreleaser.yaml")
+			if !strings.Contains(release, "dst: /usr/lib/systemd/system/"+unit+"\n") {
 				t.Errorf("the packages don't have %s", unit)
 			}
 		})
