@@ -260,10 +260,15 @@ func durationSetting(key, defaultText, doc string, target *time.Duration) Settin
 func durationOrOffSetting(key, defaultText, doc string, target *time.Duration) Setting {
 	s := durationSetting(key, defaultText, doc, target)
 	s.Allowed = lang.Textf("%s, or off", s.Allowed)
+	return acceptOff(s, target, -1)
+}
+
+// acceptOff makes a setting also accept off, which it stores in target as the value off.
+func acceptOff[T any](s Setting, target *T, off T) Setting {
 	set := s.set
 	s.set = func(v string) error {
 		if v == "off" {
-			*target = -1
+			*target = off
 			return nil
 		}
 		return set(v)
@@ -286,16 +291,7 @@ func urlsSetting(key, defaultText, doc string, target *[]string) Setting {
 		}
 		return v, nil
 	}
-	s := listSetting(key, defaultText, "https URLs, tried in order, or off", doc, target, read)
-	set := s.set
-	s.set = func(v string) error {
-		if v == "off" {
-			*target = nil
-			return nil
-		}
-		return set(v)
-	}
-	return s
+	return acceptOff(listSetting(key, defaultText, "https URLs, tried in order, or off", doc, target, read), target, nil)
 }
 
 func readSecret(v string) (Secret, error) {

@@ -116,7 +116,7 @@ func (p *tagStage) findDates() {
 			p.setDate(i, i+3)
 		case p.w.roleAt(i+1) == monthWord && p.w.classAt(i+2) == number && p.w.length(i+2) == 4 && p.isDayWord(i):
 			p.setDate(i, i+3)
-		case len(p.w.tokens) > 2 && p.startsName(i) && p.recordingTimeEnd(i) > 0:
+		case len(p.w.tokens) > 2 && p.w.classAt(i) == number && p.begins(i) && p.recordingTimeEnd(i) > 0:
 			p.setDate(i, p.recordingTimeEnd(i))
 		case t.class == number && len(p.w.tokens) > 2 && p.isCompactDate(i):
 			p.setDate(i, i+1)
@@ -176,10 +176,6 @@ func (p *tagStage) isDayWord(i int) bool {
 	w := p.w.word(i)
 	n := leadingDigits(w)
 	return n >= 1 && n <= 2 && len(w)-n <= 2
-}
-
-func (p *tagStage) startsName(i int) bool {
-	return p.w.classAt(i) == number && (i == 0 || p.w.tokens[i-1].bracket >= 0 && p.w.tokens[i].bracket < 0)
 }
 
 // recordingTimeEnd returns the token after a recorder's date and time, or 0: "202304122300", "20230412_2300".
