@@ -366,24 +366,21 @@ func (c *call) abandon() {
 
 func (c *call) recordForCaller(req *http.Request, e *Event) {
 	c.earlierTries.tries++
-	c.Tries.fail(req, c.earlierTries, time.Now().Add(c.delay(e)), c.excused == 0)
+	now, n := time.Now(), c.callerAttempts+c.attempt-c.excused
+	c.Tries.fail(req, c.earlierTries, now.Add(c.delay(n, e)), now.Add(c.delay(1, e)), c.excused == 0)
 }
 
-// delay returns how long the request waits before its next try: full jitter, or the Retry-After of a 503. It returns 0
-// after a 429 and after an excused try, because the pause or the Sleep that follows is the delay.
-func (c *call) delay(e *Event) time.Duration {
+// delay returns how long the request waits before its n-th retry: full jitter, or the Retry-After of a 503. After a 429
+// and after an excused try it returns 0, because the pause or the Sleep that follows is the delay.
+func (c *call) delay(n int, e *Event) time.Duration {
 	if c.lastExcused {
 		return 0
-	}
-	n := c.callerAttempts + c.attempt - c.excused
-	if c.Tries != nil { // after its last retry the caller begins a new round, with a short delay again
-		n %= max(c.l.Tuning().MaxRetries, 0) + 1
 	}
 	return core.RetryDelay(n, e, c.l.randFloat())
 }
 
 func (c *call) retry(ctx context.Context, e *Event) error {
-	l, delay := c.l, c.delay(e)
+	l, delay := c.l, c.delay(c.callerAttempts+c.attempt-c.excused, e)
 	c.attempt++
 	if delay > c.waitLeft() {
 		return &BlockedError{Block{State: State(l.state.Load()), Cause: ReasonBackoff, Until: time.Now().Add(delay)}}

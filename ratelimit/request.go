@@ -35,6 +35,7 @@ type Tries struct {
 	attemptFailed  bool      // of this attempt
 	counted        bool      // failedAttempts includes this attempt
 	nextAttemptAt  time.Time
+	restartAt      time.Time // nextAttemptAt after Restart
 }
 
 type tryRecord struct {
@@ -60,7 +61,8 @@ func (t *Tries) share() {
 func (t *Tries) With(ctx context.Context) context.Context {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.attemptFailed, t.counted, t.nextAttemptAt = false, false, time.Time{}
+	t.attemptFailed, t.counted = false, false
+	t.nextAttemptAt, t.restartAt = time.Time{}, time.Time{}
 	return With(ctx, Request{Tries: t})
 }
 
@@ -75,11 +77,12 @@ func (t *Tries) Failed() (count int, due time.Time) {
 	return max(t.failedAttempts, 1), t.nextAttemptAt
 }
 
-// Restart resets the count of failed attempts, which determines the jitter. Later tries still count as retries.
+// Restart resets the count of failed attempts, so the next attempt waits like a first retry and later ones like those
+// after it. They still count as retries.
 func (t *Tries) Restart() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.failedAttempts = 0
+	t.failedAttempts, t.nextAttemptAt = 0, t.restartAt
 }
 
 // CallerRetries reports whether the caller of a request retries it itself, with a [Tries].
@@ -101,8 +104,9 @@ func (t *Tries) record(req *http.Request) (m tryRecord, failedAttempts int) {
 	return m, failedAttempts
 }
 
-// fail records a failed request and when to retry it. counted is false if an outage made the request fail.
-func (t *Tries) fail(req *http.Request, m tryRecord, nextAttemptAt time.Time, counted bool) {
+// fail records a failed request, and when to retry it without and with a Restart. counted is false if an outage
+// made the request fail.
+func (t *Tries) fail(req *http.Request, m tryRecord, nextAttemptAt, restartAt time.Time, counted bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.records.Store(requestKeyOf(req), m)
@@ -112,6 +116,9 @@ func (t *Tries) fail(req *http.Request, m tryRecord, nextAttemptAt time.Time, co
 	}
 	if nextAttemptAt.After(t.nextAttemptAt) {
 		t.nextAttemptAt = nextAttemptAt
+	}
+	if restartAt.After(t.restartAt) {
+		t.restartAt = restartAt
 	}
 }
 

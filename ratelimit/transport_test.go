@@ -636,8 +636,11 @@ func TestARequestThatIsSetAsideIsNotRepeated(t *testing.T) {
 		}
 		ask(1, 1, 750*time.Millisecond)
 		ask(2, 2, 1500*time.Millisecond)
-		ask(3, 3, 750*time.Millisecond) // the wait before the next round
+		ask(3, 3, 3*time.Second)
 		tries.Restart()
+		if _, due := tries.Failed(); time.Until(due) != 750*time.Millisecond {
+			t.Errorf("after Restart the next attempt is due in %s", time.Until(due))
+		}
 		ask(4, 1, 750*time.Millisecond)
 		if st := r.status(); st.Counts.Server != 1 || st.Failures != 4 { // nothing was answered meanwhile
 			t.Errorf("%+v, %d failures in a row", st.Counts, st.Failures)

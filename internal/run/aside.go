@@ -20,7 +20,7 @@ type AttemptCounter interface {
 	With(context.Context) context.Context
 	// Failed returns how many attempts have failed in a row, 0 if the last one succeeded, and when to try again.
 	Failed() (count int, due time.Time)
-	// Restart sets the count to 0.
+	// Restart sets the count to 0, and the delay to that of a first retry.
 	Restart()
 }
 
@@ -81,6 +81,7 @@ func (a *deferredQueue) putBack(q *seriesTask, retries int) (willRetry bool) {
 		case !q.inLastRound:
 			q.inLastRound, willRetry = true, true
 			q.attempts.Restart()
+			_, q.due = q.attempts.Failed()
 			a.lastRound = append(a.lastRound, q)
 		}
 	})
