@@ -58,6 +58,9 @@ func (f *factory) setRun(cmd *cobra.Command, formats []string, do func(invocatio
 				return err
 			}
 		}
+		if form == "json" || form == "ndjson" {
+			f.nameSchema(cmd)
+		}
 		return do(invocation{Command: cmd, args: args, format: form})
 	}
 	return cmd

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -29,11 +30,16 @@ import (
 
 var update = flag.Bool("update", false, "write the generated documents anew")
 
-// TestGeneratedDocuments holds docs/reference.md and docs/limiter.md to the tables in the code. After a change
-// of a table: go test ./internal/cli -run Documents -update
+// TestGeneratedDocuments holds docs/reference.md, docs/limiter.md and the published schemas to the tables in the code.
+// After a change of a table: go test ./internal/cli -run Documents -update. A change of a schema that is more than a
+// new field needs a new schemaVersion.
 func TestGeneratedDocuments(t *testing.T) {
-	for name, want := range map[string]string{"reference.md": referenceDocument(), "limiter.md": limiterDocument(t)} {
-		path := filepath.Join("..", "..", "docs", name)
+	docs := filepath.Join("..", "..", "docs")
+	for path, want := range map[string]string{
+		filepath.Join(docs, "reference.md"):        referenceDocument(),
+		filepath.Join(docs, "limiter.md"):          limiterDocument(t),
+		filepath.Join("testdata", "schemas.jsonl"): schemaDocuments(t),
+	} {
 		if *update {
 			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 				t.Fatal(err)
@@ -44,9 +50,22 @@ func TestGeneratedDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, strings.ReplaceAll(string(got), "\r\n", "\n")); diff != "" {
-			t.Errorf("%s is not what the code says; run with -update:\n%s", name, diff)
+			t.Errorf("%s is not what the code says; run with -update:\n%s", path, diff)
 		}
 	}
+}
+
+// schemaDocuments returns all schemas, one a line.
+func schemaDocuments(t *testing.T) string {
+	var b strings.Builder
+	for _, s := range jsonSchemas {
+		line, err := json.Marshal(s.document())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(append(line, '\n'))
+	}
+	return b.String()
 }
 
 // cell escapes what would end a cell of a Markdown table.

@@ -39,7 +39,7 @@ func newDoctor(f *factory) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check key, connection, clock, folders and cache, and say how to fix what is wrong",
 	}
-	f.setRun(cmd, nil, func(c invocation) error {
+	f.setRun(cmd, textOrJSON, func(c invocation) error {
 		cfg, err := f.load(c.Command)
 		broken := err
 		if err != nil {
@@ -47,8 +47,11 @@ func newDoctor(f *factory) *cobra.Command {
 				return broken
 			}
 		}
-		d := doctor{streams: f.streams}
+		d := doctor{streams: f.streams, json: c.format == "json"}
 		d.run(c.Context(), cfg, broken, offline)
+		if d.json {
+			d.err = f.printJSON(jsonDoctor{d.checks})
+		}
 		switch {
 		case d.err != nil:
 			return d.err
@@ -67,11 +70,24 @@ func failedFinding(what string, state, fix lang.Text) finding {
 	return finding{check: what, state: state, fix: fix, failed: true}
 }
 
-// doctor runs checks one by one, and prints each finding before the next check.
+// doctor runs checks one by one. It prints each finding before the next check, or collects them as JSON.
 type doctor struct {
 	streams ui.Streams
+	json    bool
+	checks  []jsonCheck
 	faults  int
 	err     error // the first error of writing to stdout
+}
+
+type jsonDoctor struct {
+	Checks []jsonCheck `json:"checks" doc:"all checks, in the order in which they ran"`
+}
+
+type jsonCheck struct {
+	Name    string    `json:"name" doc:"what was checked"`
+	Status  string    `json:"status" doc:"ok, note (works, but see the hint) or fail"`
+	Message lang.Text `json:"message" doc:"the finding, for people"`
+	Hint    lang.Text `json:"hint,omitempty" doc:"how to fix it, for people"`
 }
 
 func (d *doctor) print(f finding) {
@@ -83,6 +99,10 @@ func (d *doctor) print(f finding) {
 		d.faults++
 	case f.fix != "":
 		sign = "note"
+	}
+	if d.json {
+		d.checks = append(d.checks, jsonCheck{f.check, strings.ToLower(sign), f.state, f.fix})
+		return
 	}
 	head := ui.Pad(ui.Pad(lang.Say(sign), len("FAIL"))+"  "+lang.Say(f.check), column)
 	text := ui.WrapHanging(head+ui.OneLine(lang.Say(f.state))+"\n", width, column)

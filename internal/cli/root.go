@@ -134,7 +134,7 @@ func newRoot(f *factory) *cobra.Command {
 		newMatch(f), newSearch(f), newMissing(f), newParse(f), newPin(f), newUnpin(f), newPins(f), newIndex(f),
 		newOrganize(f), newApply(f), newUndo(f), newHistory(f), newVerify(f), newWatch(f),
 		newDemo(f), newStatus(f), newLimiter(f), newCache(f), newServe(f), newAccounts(f),
-		newConfig(f), newDoctor(f), newVersion(f), newMan(f),
+		newConfig(f), newDoctor(f), newSchema(f), newVersion(f), newMan(f),
 	)
 	root.AddCommand(newTopics(f)...)
 	root.SetHelpCommand(newHelp(f))

@@ -46,7 +46,18 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"anivault": func() {
 			beforeMain()
-			os.Exit(cli.Main(context.Background(), os.Args[1:], ui.SystemStreams()))
+			streams := ui.SystemStreams()
+			if streams.OutTTY {
+				os.Exit(cli.Main(context.Background(), os.Args[1:], streams))
+			}
+			out := validator{Writer: streams.Out}
+			streams.Out = &out
+			status := cli.Main(context.Background(), os.Args[1:], streams)
+			if err := out.check(); err != nil {
+				fmt.Fprintln(os.Stderr, "the output does not fit its schema:", err)
+				status = 99
+			}
+			os.Exit(status)
 		},
 	})
 }

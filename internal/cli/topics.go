@@ -186,6 +186,7 @@ var otherJSONOutputs = []struct {
 	{"serve token list --format json: a list of", jsonClient{}},
 	{"accounts list --format json: a list of", app.AccountView{}},
 	{"version --format json", version.Info{}},
+	{"doctor --format json", jsonDoctor{}},
 	{"serve: GET /api/v1/status of the admin address", admin.Status{}},
 	{"serve: GET /api/v1/accounts: a list of", admin.Account{}},
 	{"serve: GET /api/v1/clients: a list of", admin.Client{}},
