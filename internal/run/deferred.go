@@ -149,12 +149,12 @@ func (p *pipeline) runDeferred(ctx context.Context, slots chan struct{}) {
 }
 
 func (p *pipeline) decideSeries(ctx context.Context, q *seriesTask, slots <-chan struct{}) {
-	asked := ctx
+	attempt := ctx
 	if q.attempts != nil {
-		asked = q.attempts.With(ctx)
+		attempt = q.attempts.With(ctx)
 	}
 	keep := func(f match.File, d match.Decision) { q.batch.lines[f.Index].Decision = d }
-	p.decider.Decide(asked, *q.group.series, keep)
+	p.decider.Decide(attempt, *q.group.series, keep)
 	<-slots
 	if !p.deferred.putBack(q, p.retry.MaxRetries) {
 		p.finishGroup(ctx, q.recorder, q.batch, q.group)
