@@ -45,11 +45,8 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	if err != nil {
 		return nil, err
 	}
-	refused := c.fillResults()
-	out := &Outcome{Results: make([]Result, 0, len(c.plannedOps))}
-	for i := range c.plannedOps {
-		out.Results = append(out.Results, c.plannedOps[i].result)
-	}
+	results, refused := c.results()
+	out := &Outcome{Results: results}
 	if opts.DryRun || refused && !opts.Partial || len(c.run.Ops) == 0 {
 		return out, nil
 	}
@@ -74,7 +71,7 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 		return nil, err
 	}
 	out.Run = c.run.ID
-	x.worker.firstTime = true
+	x.firstTime = true
 	err = x.apply(ctx)
 	x.fillStatuses(out, StatusDone)
 	out, err = x.completeOutcome(out, err)
@@ -93,7 +90,7 @@ func (e *Engine) Resume(ctx context.Context, id string) (*Outcome, error) {
 	}
 	defer x.close()
 	out := &Outcome{Run: id, Results: x.results()}
-	if err := x.worker.dirs.restoreModes(); err != nil {
+	if err := x.dirs.restoreModes(); err != nil {
 		return nil, asProblem(err)
 	}
 	err = x.apply(ctx)
@@ -101,11 +98,12 @@ func (e *Engine) Resume(ctx context.Context, id string) (*Outcome, error) {
 	return x.completeOutcome(out, err)
 }
 
-// checkRoot returns an error if root.Path leads to another folder than planned, such as an empty mount point.
-func (e *Engine) checkRoot(root organize.Root) *MountError {
-	now, err := e.System.Root(root.Path)
-	if err != nil || now != root {
-		return &MountError{Path: root.Path, Err: err}
+// checkRoots returns an error if the path of a root leads to another folder than planned, such as an empty mount point.
+func (e *Engine) checkRoots(roots []organize.Root) *MountError {
+	for _, root := range roots {
+		if now, err := e.System.Root(root.Path); err != nil || now != root {
+			return &MountError{Path: root.Path, Err: err}
+		}
 	}
 	return nil
 }

@@ -30,9 +30,9 @@ type plannedOp struct {
 	op         op
 	planOp     *organize.Op
 	sourceRoot *organize.Root
+	inode      uint64 // of the source, as it is now
 	problem    *Problem
 	inPlace    bool // an earlier run has already carried it out
-	result     Result
 }
 
 type folderState struct {
@@ -44,10 +44,8 @@ type folderState struct {
 
 func (e *Engine) checkPlan(ctx context.Context, p *organize.Plan, absolute bool) (*planChecker, error) {
 	roots := slices.Concat(p.Sources, p.Targets)
-	for _, root := range roots {
-		if gone := e.checkRoot(root); gone != nil {
-			return nil, gone
-		}
+	if gone := e.checkRoots(roots); gone != nil {
+		return nil, gone
 	}
 	c := &planChecker{
 		ctx: ctx, engine: e, plan: p, rootsDisjoint: organize.RootsDisjoint(p.Sources, p.Targets),
@@ -57,7 +55,7 @@ func (e *Engine) checkPlan(ctx context.Context, p *organize.Plan, absolute bool)
 	c.run = &run{runHeader: runHeader{
 		ID: p.ID, Mode: p.Mode, Layout: p.Layout, AbsoluteLinks: absolute, Sources: p.Sources, Targets: p.Targets,
 	}}
-	c.folders = folderCache{system: e.System, run: c.run, open: map[int]Dir{}}
+	c.folders = newFolderCache(e.System, c.run)
 	defer c.folders.close()
 	for _, root := range roots {
 		c.addDir(root.Path, -1, root.Path)
@@ -91,16 +89,11 @@ func (c *planChecker) addItems(bundles []int) {
 				N: n, Unit: u + 1, Bundle: bundles[u] + 1, Verb: line.Verb, Size: line.Size, MTime: line.MTime,
 				Inode: line.Inode, To: c.resolvePlace(c.plan.Targets[unit.Target].Path, "", line.To),
 			}
-			o.From = o.To
-			if line.Verb != organize.VerbNFO {
-				o.From = c.resolvePlace(c.plan.Sources[unit.Source].Path, unit.Dir, line.Source)
-			}
-			result := Result{
-				N: n, Unit: u + 1, Verb: line.Verb, Size: line.Size,
-				Source: c.plan.SourcePath(unit, line), Target: c.plan.TargetPath(unit, line),
-			}
 			source := &c.plan.Sources[unit.Source]
-			c.plannedOps = append(c.plannedOps, plannedOp{op: o, planOp: line, sourceRoot: source, result: result})
+			if o.From = o.To; line.Verb != organize.VerbNFO {
+				o.From = c.resolvePlace(source.Path, unit.Dir, line.Source)
+			}
+			c.plannedOps = append(c.plannedOps, plannedOp{op: o, planOp: line, sourceRoot: source})
 		}
 	}
 }
@@ -108,24 +101,19 @@ func (c *planChecker) addItems(bundles []int) {
 // resolvePlace returns the place of a path below a folder of a root, and adds its folders to run.Dirs.
 func (c *planChecker) resolvePlace(root, folder, below string) place {
 	dir, name := path.Split(below)
-	if dir != "" && folder != "" {
+	if dir != "" {
 		folder = path.Join(folder, dir)
-	} else if dir != "" {
-		folder = dir
 	}
 	key := [2]string{root, folder}
-	at, known := c.dirCache[key]
-	if known {
+	if at, ok := c.dirCache[key]; ok {
 		return place{at, name}
 	}
-	at = c.dirIndexes[root]
-	full := root
-	for part := range strings.SplitSeq(strings.TrimSuffix(folder, "/"), "/") {
-		if part == "" || part == "." {
-			continue
+	at, full := c.dirIndexes[root], root
+	for component := range strings.SplitSeq(folder, "/") {
+		if component != "" && component != "." {
+			full = path.Join(full, component)
+			at = c.addDir(full, at, component)
 		}
-		full = path.Join(full, part)
-		at = c.addDir(full, at, part)
 	}
 	c.dirCache[key] = at
 	return place{at, name}
@@ -133,7 +121,7 @@ func (c *planChecker) resolvePlace(root, folder, below string) place {
 
 // addDir returns the index of a folder in run.Dirs. If the folder is not listed yet, addDir examines and adds it.
 func (c *planChecker) addDir(full string, parent int, name string) int {
-	if i, known := c.dirIndexes[full]; known {
+	if i, ok := c.dirIndexes[full]; ok {
 		return i
 	}
 	i := len(c.run.Dirs)
@@ -165,13 +153,12 @@ func (c *planChecker) addDir(full string, parent int, name string) int {
 
 // checkSources checks all sources, using several workers, and then records the names that the moves free.
 func (c *planChecker) checkSources() {
-	inodes := make([]uint64, len(c.plannedOps))
 	parallel(splitRange(len(c.plannedOps), c.engine.Workers), func(_, first, end int) {
-		open := folderCache{system: c.folders.system, run: c.run, open: map[int]Dir{}}
+		open := newFolderCache(c.engine.System, c.run)
 		defer open.close()
 		for i := first; i < end; i++ {
 			if it := &c.plannedOps[i]; it.problem == nil && it.op.Verb != organize.VerbNFO {
-				inodes[i], it.problem = c.checkSource(it, &open)
+				it.problem = c.checkSource(it, &open)
 			}
 		}
 	})
@@ -180,42 +167,42 @@ func (c *planChecker) checkSources() {
 			from := it.op.From
 			if !c.rootsDisjoint {
 				c.moveBySource[from] = it
-				c.moveByInode[[2]uint64{c.folderStates[from.Dir].info.Device, inodes[i]}] = it
+				c.moveByInode[[2]uint64{c.folderStates[from.Dir].info.Device, it.inode}] = it
 			}
 			it.problem = c.checkWritable(from.Dir)
 		}
 	}
 }
 
-// checkSource compares a source with the plan and returns its current inode.
-func (c *planChecker) checkSource(it *plannedOp, open *folderCache) (inode uint64, _ *Problem) {
+// checkSource compares a source with the plan.
+func (c *planChecker) checkSource(it *plannedOp, open *folderCache) *Problem {
 	o := &it.op
 	if p := c.folderStates[o.From.Dir].problem; p != nil {
-		return 0, p
+		return p
 	}
 	if c.run.Dirs[o.From.Dir].New {
-		return 0, newProblem(CodeChanged)
+		return newProblem(CodeChanged)
 	}
 	open.trim()
 	dir, err := open.get(o.From.Dir)
 	if err != nil {
-		return 0, asProblem(err)
+		return asProblem(err)
 	}
 	info, err := dir.Lstat(o.From.Name)
 	switch {
 	case err != nil:
-		return 0, asProblem(err)
+		return asProblem(err)
 	case info.Type != organize.TypeRegular:
-		return 0, newProblem(organize.CodeNotRegular)
+		return newProblem(organize.CodeNotRegular)
 	case info.Size != o.Size || info.MTime != o.MTime || o.Inode != 0 && info.Inode != o.Inode:
-		return 0, newProblem(CodeChanged)
+		return newProblem(CodeChanged)
 	}
 	if !hasStableInodes(it.sourceRoot) {
 		if o.EndsSum, err = hashEnds(dir, o.From.Name, info.Size); err != nil {
-			return 0, asProblem(err)
+			return asProblem(err)
 		}
 	}
-	o.Inode, o.BirthTime = info.Inode, info.BirthTime
+	it.inode, o.Inode, o.BirthTime = info.Inode, info.Inode, info.BirthTime
 	if it.sourceRoot.Type == "overlay" { // the first change of a file gives it another birth time
 		o.BirthTime = organize.Stamp{}
 	}
@@ -223,17 +210,18 @@ func (c *planChecker) checkSource(it *plannedOp, open *folderCache) (inode uint6
 		o.Inode = 0
 	}
 	if o.Verb == organize.VerbLink && !c.engine.System.MayLink(info) {
-		return 0, newProblem(CodeNotPermitted)
+		return newProblem(CodeNotPermitted)
 	}
-	return info.Inode, nil
+	return nil
 }
 
 func (c *planChecker) checkWritable(dir int) *Problem {
 	dir = c.run.existingBase(dir)
-	if seen := &c.folderStates[dir]; !seen.writableChecked {
-		seen.writeProblem, seen.writableChecked = c.folders.checkWritable(dir), true
+	state := &c.folderStates[dir]
+	if !state.writableChecked {
+		state.writeProblem, state.writableChecked = c.folders.checkWritable(dir), true
 	}
-	return c.folderStates[dir].writeProblem
+	return state.writeProblem
 }
 
 // refuseBundles refuses every operation whose bundle contains one that can't be carried out.
@@ -251,24 +239,27 @@ func (c *planChecker) refuseBundles() {
 	}
 }
 
-// fillResults sets the results and reports whether any operation was refused.
-func (c *planChecker) fillResults() bool {
-	any := false
+// results returns the results of the check, and whether any operation was refused.
+func (c *planChecker) results() (out []Result, refused bool) {
+	c.run.indexPaths()
+	out = make([]Result, len(c.plannedOps))
 	for i := range c.plannedOps {
 		it := &c.plannedOps[i]
-		it.result.Problem = it.problem
+		r := c.run.result(&it.op)
+		r.Problem = it.problem
 		switch {
 		case it.problem != nil && it.problem.skipsNFO():
-			it.result.Status = StatusSkipped
+			r.Status = StatusSkipped
 		case it.problem != nil:
-			it.result.Status, any = StatusRefused, true
+			r.Status, refused = StatusRefused, true
 		case it.inPlace:
-			it.result.Status = StatusInPlace
+			r.Status = StatusInPlace
 		default:
-			it.result.Status = StatusPlanned
+			r.Status = StatusPlanned
 		}
+		out[i] = r
 	}
-	return any
+	return out, refused
 }
 
 // buildSteps fills in the run's operations and steps. Refused operations and those already in place get none.
@@ -324,7 +315,7 @@ func (c *planChecker) markRemovable() {
 			below[i] = below[i] || organize.IsBelow(d.Name, s.Path)
 		}
 		for name := path.Dir(d.Name); len(name) > 1; name = path.Dir(name) {
-			if above, known := c.dirIndexes[name]; known {
+			if above, ok := c.dirIndexes[name]; ok {
 				holds[above] = true
 			}
 		}

@@ -297,7 +297,6 @@ func (c *planChecker) prepareNFO(it *plannedOp) *Problem {
 		return newProblem(CodeNotCached)
 	}
 	o.Text, o.Size = string(text), int64(len(text))
-	it.result.Size = o.Size
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"hash/crc32"
@@ -26,112 +27,112 @@ func (m *copyMark) isUnchanged(info Info) bool {
 	return info.Type == organize.TypeRegular && info.Size == m.Size && info.MTime == m.MTime
 }
 
-// partPlace returns the temporary name of an unfinished copy. The name has a random prefix, so only the run can have
-// created such a file. A copy back to the source has its own suffix.
-func (r *run) partPlace(i int, at place, back bool) place {
-	suffix := ".part"
-	if back {
-		suffix = ".back.part"
-	}
-	return place{at.Dir, organize.TempName(r.PartPrefix, i+1) + suffix}
+// isIntact reports whether a file is the marked copy, and unchanged.
+func (w *worker) isIntact(m *copyMark, info Info) bool {
+	return m.identifies(info, w.progress.UnstableInodes) && m.isUnchanged(info)
 }
 
-// copyFile copies a file to a temporary name, records the copy in the journal, and gives it its final name. known is
-// the copy that an interrupted run has recorded; nil if there is none.
-func (w *worker) copyFile(
-	o *op, dir Dir, from, to place, seen Info, known *copyMark, back bool,
-) (*copyMark, *Problem) {
+// unfinishedName returns the temporary name of an unfinished copy. The name has a random prefix, so only the run can
+// have created such a file. A copy that returns to the source has its own suffix.
+func (r *run) unfinishedName(i int, returning bool) string {
+	suffix := ".part"
+	if returning {
+		suffix = ".back.part"
+	}
+	return organize.TempName(r.PartPrefix, i+1) + suffix
+}
+
+// copyFile copies a file to a temporary name, records the copy in the journal, and gives it its final name. If an
+// interrupted run has already recorded the copy, copyFile only does the rest.
+func (w *worker) copyFile(o *op, dir Dir, from, to place, seen Info, returning bool) (*copyMark, *Problem) {
 	into, err := w.dirs.openOrCreate(to.Dir)
 	if err != nil {
 		return nil, asProblem(err)
 	}
-	part := w.run.partPlace(o.Index, to, back)
-	unstable := w.journal.progress.UnstableInodes
-	info, err := into.Lstat(part.Name)
-	there := err == nil
+	recorded, kind := w.progress.files[o.Index].targetCopy, markCopied
+	if returning {
+		recorded, kind = w.progress.files[o.Index].returnedCopy, markReturned
+	}
+	unfinished := w.run.unfinishedName(o.Index, returning)
+	info, err := into.Lstat(unfinished)
 	switch {
 	case err != nil && !isMissing(err):
 		return nil, asProblem(err)
-	case known != nil && !there: // the copy already has its final name, or a power loss destroyed it
-		if now, err := into.Lstat(to.Name); err == nil && known.identifies(now, unstable) && known.isUnchanged(now) {
-			return known, asProblem(into.Sync())
+	case err != nil && recorded != nil: // the copy already has its final name, or a power loss destroyed it
+		if now, err := into.Lstat(to.Name); err == nil && w.isIntact(recorded, now) {
+			return recorded, asProblem(into.Sync())
 		}
-		known = nil
-	case there && (known == nil || !known.identifies(info, unstable) || !known.isUnchanged(info)):
-		if err := into.Unlink(part.Name); err != nil { // remove an incomplete copy
+		recorded = nil
+	case err == nil && (recorded == nil || !w.isIntact(recorded, info)): // an incomplete copy
+		if err := into.Unlink(unfinished); err != nil {
 			return nil, asProblem(err)
 		}
-		known = nil
+		recorded = nil
 	}
-	if known == nil {
-		var p *Problem
-		if known, p = w.createCopy(o, dir, from, into, part, seen, back); p != nil {
-			if left := removeFile(into, part.Name); left != nil {
-				return nil, left
+	if recorded == nil {
+		if recorded, err = w.createCopy(o, dir, from, into, unfinished, seen, returning); err != nil {
+			if p := removeFile(into, unfinished); p != nil {
+				return nil, p
 			}
-			return nil, p
+			return nil, asProblem(err)
 		}
-		word := markCopied
-		if back {
-			word = markReturned
-		}
-		w.journal.appendMark(mark{Mark: word, File: new(o.Index), Copy: known})
+		w.journal.appendMark(mark{Mark: kind, File: new(o.Index), Copy: recorded})
 		if err := w.journal.sync(); err != nil {
 			return nil, asProblem(err)
 		}
 	}
-	if p := w.publish(known, into, part, to); p != nil {
+	if p := w.publish(recorded, into, unfinished, to.Name); p != nil {
 		return nil, p
 	}
-	return known, asProblem(into.Sync())
+	return recorded, asProblem(into.Sync())
 }
 
 // publish gives a finished copy its final name. It never replaces a file.
-func (w *worker) publish(known *copyMark, into Dir, part, to place) *Problem {
-	linked, err := renameExclusive(into, part.Name, into, to.Name, w.journal.progress.MoveByLink)
+func (w *worker) publish(made *copyMark, into Dir, unfinished, name string) *Problem {
+	linked, err := renameExclusive(into, unfinished, into, name, w.progress.MoveByLink)
 	if linked && err == nil {
-		err = into.Unlink(part.Name)
+		err = into.Unlink(unfinished)
 	}
-	now, looked := into.Lstat(to.Name)
-	isOurs := looked == nil && known.identifies(now, w.journal.progress.UnstableInodes)
+	now, looked := into.Lstat(name)
+	isOurs := looked == nil && made.identifies(now, w.progress.UnstableInodes)
 	switch {
 	case err == nil && looked == nil && !isOurs: // another program replaced the temporary file: restore that file's name
 		if !linked {
-			_ = into.Rename(to.Name, into, part.Name)
+			_ = into.Rename(name, into, unfinished)
 		} else if now.Links > 1 {
-			_ = into.Unlink(to.Name)
+			_ = into.Unlink(name)
 		}
 		return newProblem(CodeChanged)
 	case err == nil:
 		return nil
 	}
-	if left := removeFile(into, part.Name); left != nil || isOurs { // isOurs: the copy already has its final name
-		return left
+	if p := removeFile(into, unfinished); p != nil || isOurs { // isOurs: the copy already has its final name
+		return p
 	}
 	return asProblem(err)
 }
 
-// createCopy copies a file with its times, mode and owner to the name of part. It fails if the source changes
-// meanwhile. When an unchanged copy goes back to its source, the new file gets the original time, because the other
-// file system may have rounded it.
+// createCopy copies a file with its times, mode and owner to a temporary name. It fails if the source changes
+// meanwhile. When an unchanged copy returns to its source, the new file gets the original time, because the other file
+// system may have rounded it.
 func (w *worker) createCopy(
-	o *op, dir Dir, from place, into Dir, part place, seen Info, back bool,
-) (*copyMark, *Problem) {
+	o *op, dir Dir, from place, into Dir, name string, seen Info, returning bool,
+) (*copyMark, error) {
 	source, err := dir.OpenForReading(from.Name)
 	if err != nil {
-		return nil, asProblem(err)
+		return nil, err
 	}
 	defer source.Close()
 	before, err := source.Stat()
 	if err != nil {
-		return nil, asProblem(err)
+		return nil, err
 	}
 	if !isUnmodified(seen, before) {
 		return nil, newProblem(CodeChanged)
 	}
-	target, err := into.Create(part.Name)
+	target, err := into.Create(name)
 	if err != nil {
-		return nil, asProblem(err)
+		return nil, err
 	}
 	defer target.Close()
 	sum := uint64(0)
@@ -151,43 +152,41 @@ func (w *worker) createCopy(
 			w.onCopied(at)
 		}
 	}); err != nil {
-		return nil, asProblem(err)
+		return nil, err
 	}
 	meta := before
-	if gone := w.journal.progress.files[o.Index].targetCopy; back && gone != nil && gone.isUnchanged(before) {
-		meta.MTime = o.MTime
-		if gone.Mode != 0 {
-			meta.Mode = gone.Mode
-		}
+	if gone := w.progress.files[o.Index].targetCopy; returning && gone != nil && gone.isUnchanged(before) {
+		meta.MTime, meta.Mode = o.MTime, cmp.Or(gone.Mode, before.Mode)
 	}
-	whole, err := target.CopyMetadata(source, meta, w.dirs.inheritOwner)
+	made, whole, err := w.completeFile(target, source, meta)
 	if err != nil {
-		return nil, asProblem(err)
+		return nil, err
 	}
-	if err := target.Sync(); err != nil {
-		return nil, asProblem(err)
-	}
-	after, err := source.Stat()
-	if err != nil {
-		return nil, asProblem(err)
-	}
-	if !isUnmodified(before, after) {
+	if after, err := source.Stat(); err != nil {
+		return nil, err
+	} else if !isUnmodified(before, after) {
 		return nil, newProblem(CodeChanged)
 	}
-	made, err := target.Stat()
-	if err != nil {
-		return nil, asProblem(err)
-	}
 	if !whole {
-		w.journal.progress.files[o.Index].lostAttributes = true
+		w.progress.files[o.Index].lostAttributes = true
 	}
 	if named && check.Sum32() != crc {
-		w.journal.progress.files[o.Index].badCRC = true
+		w.progress.files[o.Index].badCRC = true
 	}
-	return &copyMark{
-		Inode: made.Inode, Size: made.Size, MTime: made.MTime, BirthTime: made.BirthTime, Sum: sum,
-		Mode: before.Mode,
-	}, nil
+	made.Sum, made.Mode = sum, before.Mode
+	return made, nil
+}
+
+// completeFile gives a new file its metadata and makes it durable. whole is false if attributes of the source are lost.
+func (w *worker) completeFile(target, source File, meta Info) (made *copyMark, whole bool, err error) {
+	if whole, err = target.CopyMetadata(source, meta, w.dirs.inheritOwner); err != nil {
+		return nil, false, err
+	}
+	if err := target.Sync(); err != nil {
+		return nil, false, err
+	}
+	info, err := target.Stat()
+	return &copyMark{Inode: info.Inode, Size: info.Size, MTime: info.MTime, BirthTime: info.BirthTime}, whole, err
 }
 
 func isUnmodified(before, now Info) bool {
@@ -207,35 +206,41 @@ func (r interruptible) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-func (w *worker) verifyCopy(known *copyMark, dir Dir, name string) *Problem {
+// hashContent reads the first bytes of a file from the disk and returns their XXH64 and CRC-32.
+func (w *worker) hashContent(dir Dir, name string, maxBytes int64) (sum uint64, crc uint32, err error) {
 	f, err := dir.OpenForReading(name)
 	if err != nil {
-		return asProblem(err)
+		return 0, 0, err
 	}
 	defer f.Close()
 	f.DropCache()
-	sum := xxhash.New()
-	if _, err := io.Copy(sum, interruptible{io.NewSectionReader(f, 0, known.Size+1), w.ctx}); err != nil {
+	xx, ieee := xxhash.New(), crc32.NewIEEE()
+	_, err = io.Copy(io.MultiWriter(xx, ieee), interruptible{io.NewSectionReader(f, 0, maxBytes), w.ctx})
+	return xx.Sum64(), ieee.Sum32(), err
+}
+
+func (w *worker) verifyCopy(made *copyMark, dir Dir, name string) *Problem {
+	sum, _, err := w.hashContent(dir, name, made.Size+1)
+	if err != nil {
 		return asProblem(err)
 	}
-	if sum.Sum64() != known.Sum {
+	if sum != made.Sum {
 		return &Problem{Code: organize.CodeUnreadable, Err: syscall.EIO}
 	}
 	return nil
 }
 
 func (w *worker) copyToTarget(o *op, source lazyObservation, from, to place) *Problem {
-	known, p := w.copyFile(o, source.dir, from, to, source.info, w.journal.progress.files[o.Index].targetCopy, false)
+	made, p := w.copyFile(o, source.dir, from, to, source.info, false)
 	if p != nil || o.Verb != organize.VerbMove {
 		return p
 	}
 	// Remove the source only if the copy is verified and the source is still unchanged.
-	into, p := w.verifyCopyAt(known, to)
+	into, p := w.verifyCopyAt(made, to)
 	if p != nil {
 		return p
 	}
-	if now, err := into.Lstat(to.Name); err != nil || !known.identifies(now, w.journal.progress.UnstableInodes) ||
-		!known.isUnchanged(now) {
+	if now, err := into.Lstat(to.Name); err != nil || !w.isIntact(made, now) {
 		return newProblem(CodeChanged)
 	}
 	s, err := w.observe(o, from)
@@ -254,40 +259,40 @@ func (w *worker) copyToTarget(o *op, source lazyObservation, from, to place) *Pr
 
 // copyBack copies a file from the target back to the source, verifies the copy, and removes the file at the target.
 func (w *worker) copyBack(o *op, target lazyObservation, from, to place) *Problem {
-	known, p := w.copyFile(o, target.dir, to, from, target.info, w.journal.progress.files[o.Index].returnedCopy, true)
+	made, p := w.copyFile(o, target.dir, to, from, target.info, true)
 	if p != nil {
 		if p.Code == organize.CodeExists {
 			p.Code = CodeOldNameTaken
 		}
 		return p
 	}
-	if _, p := w.verifyCopyAt(known, from); p != nil {
+	if _, p := w.verifyCopyAt(made, from); p != nil {
 		return p
 	}
 	if p := removeFile(target.dir, to.Name); p != nil {
 		return p
 	}
-	return w.removePart(o.Index, from, true)
+	return w.removeUnfinished(o.Index, from, true)
 }
 
-func (w *worker) verifyCopyAt(known *copyMark, at place) (Dir, *Problem) {
+func (w *worker) verifyCopyAt(made *copyMark, at place) (Dir, *Problem) {
 	dir, err := w.dirs.get(at.Dir)
 	if err != nil {
 		return nil, asProblem(err)
 	}
-	if p := w.verifyCopy(known, dir, at.Name); p != nil {
+	if p := w.verifyCopy(made, dir, at.Name); p != nil {
 		return nil, p
 	}
 	return dir, asProblem(dir.Sync())
 }
 
-// removePart removes the unfinished copy that an interrupted run may have left beside a place.
-func (w *worker) removePart(i int, at place, back bool) *Problem {
+// removeUnfinished removes the unfinished copy that an interrupted run may have left beside a place.
+func (w *worker) removeUnfinished(i int, at place, returning bool) *Problem {
 	dir, err := w.dirs.get(at.Dir)
 	if err == nil {
-		part := w.run.partPlace(i, at, back).Name
-		if _, err = dir.Lstat(part); err == nil {
-			err = dir.Unlink(part)
+		name := w.run.unfinishedName(i, returning)
+		if _, err = dir.Lstat(name); err == nil {
+			err = dir.Unlink(name)
 		}
 	}
 	if err != nil && !isMissing(err) && !isNotFolder(err) {
@@ -376,27 +381,27 @@ func (w *worker) writeNFO(o *op) *Problem {
 	if err != nil {
 		return asProblem(err)
 	}
-	part := w.run.partPlace(o.Index, o.To, false)
-	known, err := w.createNFO(o, into, part)
+	unfinished := w.run.unfinishedName(o.Index, false)
+	made, err := w.createNFO(o, into, unfinished)
 	if err != nil {
-		if left := removeFile(into, part.Name); left != nil {
-			return left
+		if p := removeFile(into, unfinished); p != nil {
+			return p
 		}
 		return asProblem(err)
 	}
-	p := w.publish(known, into, part, o.To)
+	p := w.publish(made, into, unfinished, o.To.Name)
 	if p != nil && p.Code == organize.CodeExists {
 		return newProblem(CodeForeignNFO) // another program created it just now
 	}
 	return p
 }
 
-func (w *worker) createNFO(o *op, into Dir, part place) (_ *copyMark, err error) {
+func (w *worker) createNFO(o *op, into Dir, name string) (made *copyMark, err error) {
 	folder, err := into.Stat()
 	if err != nil {
 		return nil, err
 	}
-	file, err := into.Create(part.Name)
+	file, err := into.Create(name)
 	if err != nil {
 		return nil, err
 	}
@@ -409,16 +414,8 @@ func (w *worker) createNFO(o *op, into Dir, part place) (_ *copyMark, err error)
 		return nil, err
 	}
 	info.Mode, info.UID, info.GID, info.MTime = folder.Mode&0o666, folder.UID, folder.GID, organize.StampOf(w.run.Begun)
-	if _, err := file.CopyMetadata(file, info, w.dirs.inheritOwner); err != nil {
-		return nil, err
-	}
-	if err := file.Sync(); err != nil {
-		return nil, err
-	}
-	if info, err = file.Stat(); err != nil {
-		return nil, err
-	}
-	return &copyMark{Inode: info.Inode, Size: info.Size, MTime: info.MTime, BirthTime: info.BirthTime}, nil
+	made, _, err = w.completeFile(file, file, info)
+	return made, err
 }
 
 // isUnmovedSource reports whether a place still holds a file that the run moves away.

@@ -10,9 +10,9 @@ import (
 )
 
 type execution struct {
-	worker      worker
+	worker
 	now         func() time.Time
-	progress    func(Progress)
+	onProgress  func(Progress)       // may be nil
 	workers     int                  // how many steps may run at once
 	touchedDirs []bool               // by folder: whether the run changes its time
 	problems    []*Problem           // by operation: why it failed or was skipped; nil if it succeeded
@@ -29,28 +29,23 @@ type execution struct {
 }
 
 func (e *Engine) newExecution(j *journal) *execution {
-	x := &execution{now: e.Now, progress: e.Progress, workers: e.Workers, filesTotal: len(j.run.Ops)}
 	j.run.indexPaths()
-	x.worker = worker{
-		dirs: folderCache{
-			system:       e.System,
-			run:          j.run,
-			open:         map[int]Dir{},
-			mkdirMutex:   &sync.Mutex{},
-			inheritOwner: e.InheritOwner,
-		},
-		run: j.run, journal: j,
+	dirs := newFolderCache(e.System, j.run)
+	dirs.inheritOwner = e.InheritOwner
+	x := &execution{
+		worker: worker{dirs: dirs, run: j.run, journal: j, progress: &j.progress},
+		now:    e.Now, onProgress: e.Progress, workers: e.Workers, filesTotal: len(j.run.Ops),
+		touchedDirs: j.run.touchedDirs(), problems: make([]*Problem, len(j.run.Ops)),
+		bundleSteps: sync.OnceValue(j.run.groupByBundle),
 	}
 	if e.Progress != nil {
-		x.worker.onCopied = x.reportProgress
+		x.onCopied = x.reportProgress
 		for i := range j.run.Ops {
 			if o := &j.run.Ops[i]; o.copiesContent() {
 				x.bytesTotal += o.Size
 			}
 		}
 	}
-	x.touchedDirs, x.problems = j.run.touchedDirs(), make([]*Problem, len(j.run.Ops))
-	x.bundleSteps = sync.OnceValue(j.run.groupByBundle)
 	return x
 }
 
@@ -59,50 +54,48 @@ func (e *Engine) openExecution(id string) (*execution, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, root := range slices.Concat(j.run.Sources, j.run.Targets) {
-		if gone := e.checkRoot(root); gone != nil {
-			j.close()
-			gone.Run, gone.Interrupted = id, j.progress.stage.IsUnfinished()
-			return nil, gone
-		}
+	if gone := e.checkRoots(slices.Concat(j.run.Sources, j.run.Targets)); gone != nil {
+		j.close()
+		gone.Run, gone.Interrupted = id, j.progress.stage.IsUnfinished()
+		return nil, gone
 	}
 	return e.newExecution(j), nil
 }
 
 func (x *execution) close() {
-	x.worker.dirs.close()
-	x.worker.journal.close()
+	x.dirs.close()
+	x.journal.close()
 }
 
 func (x *execution) apply(ctx context.Context) error {
-	x.worker.ctx = ctx
+	x.ctx = ctx
 	if err := x.ensureProbed(); err != nil {
 		return err
 	}
-	if err := x.worker.journal.enterStage(StageApplying, x.now()); err != nil {
+	if err := x.journal.enterStage(StageApplying, x.now()); err != nil {
 		return err
 	}
 	x.runInParallel(func(w *worker, first, end int) { x.runSteps(w, first, end, false) })
 	if x.stopCause != nil {
-		return x.worker.journal.sync()
+		return x.journal.sync()
 	}
-	x.worker.dirs.removeEmptied(x.emptiedDirs())
+	x.dirs.removeEmptied(x.emptiedDirs())
 	used, anything := x.usedDirs()
-	_ = x.worker.dirs.removeCreated(used) // a leftover empty folder does no harm
+	_ = x.dirs.removeCreated(used) // a leftover empty folder does no harm
 	x.clearProbes()
 	if !anything {
 		if err := x.restoreFolders(true); err != nil {
 			x.stopCause = asProblem(err)
-			return x.worker.journal.sync()
+			return x.journal.sync()
 		}
 	}
 	return x.finish(StageDone)
 }
 
 func (x *execution) emptiedDirs() []bool {
-	out := make([]bool, len(x.worker.run.Dirs))
-	for i := range x.worker.run.Ops {
-		if o := &x.worker.run.Ops[i]; o.Verb == organize.VerbMove && x.problems[i] == nil {
+	out := make([]bool, len(x.run.Dirs))
+	for i := range x.run.Ops {
+		if o := &x.run.Ops[i]; o.Verb == organize.VerbMove && x.problems[i] == nil {
 			out[o.From.Dir] = true
 		}
 	}
@@ -110,13 +103,13 @@ func (x *execution) emptiedDirs() []bool {
 }
 
 func (x *execution) usedDirs() (used []bool, anything bool) {
-	used = make([]bool, len(x.worker.run.Dirs))
-	for i := range x.worker.run.Ops {
+	used = make([]bool, len(x.run.Dirs))
+	for i := range x.run.Ops {
 		anything = anything || x.problems[i] == nil
-		if x.problems[i] != nil || x.worker.journal.progress.files[i].undone {
+		if x.problems[i] != nil || x.progress.files[i].undone {
 			continue
 		}
-		for d := x.worker.run.Ops[i].To.Dir; d >= 0 && !used[d]; d = x.worker.run.Dirs[d].Parent {
+		for d := x.run.Ops[i].To.Dir; d >= 0 && !used[d]; d = x.run.Dirs[d].Parent {
 			used[d] = true
 		}
 	}
@@ -124,14 +117,14 @@ func (x *execution) usedDirs() (used []bool, anything bool) {
 }
 
 func (x *execution) ensureProbed() error {
-	if x.worker.journal.progress.probed {
+	if x.progress.probed {
 		return nil
 	}
 	found, err := x.probeRoots()
 	if err != nil {
 		return asProblem(err)
 	}
-	x.worker.journal.appendMark(mark{Mark: markProbe, Probe: &found})
+	x.journal.appendMark(mark{Mark: markProbe, Probe: &found})
 	return nil
 }
 
@@ -139,60 +132,55 @@ func (x *execution) ensureProbed() error {
 const maxDiskFailures = 3
 
 // runSteps applies or undoes a range of steps. When applying, it rolls back the bundle of each failed operation.
-func (x *execution) runSteps(w *worker, first, end int, back bool) {
+func (x *execution) runSteps(w *worker, first, end int, undoing bool) {
 	half := organize.StepToTemp // after this step, a file is still under its temporary name
-	if back {
+	if undoing {
 		half = organize.StepFromTemp
 	}
-	troubles, stuck := 0, false
-	out := map[int]bool{} // the bundles that were rolled back
+	diskFailures, stuck := 0, false
+	rolledBack := map[int]bool{} // by bundle
 	for n := range end - first {
-		at, rest := first+n, x.worker.run.Steps[first+n:end]
-		if back {
-			at, rest = end-1-n, x.worker.run.Steps[first:end-n]
+		at, rest := first+n, x.run.Steps[first+n:end]
+		if undoing {
+			at, rest = end-1-n, x.run.Steps[first:end-n]
 		}
-		s := x.worker.run.Steps[at]
+		s := x.run.Steps[at]
 		if why := x.stopReason(); why != nil {
 			x.stop(rest, half, why)
 			return
 		}
-		if back && !x.toUndo[s.Op] ||
-			!back && (out[x.worker.run.Ops[s.Op].Bundle] || x.worker.journal.progress.files[s.Op].undone) {
+		if undoing && !x.toUndo[s.Op] ||
+			!undoing && (rolledBack[x.run.Ops[s.Op].Bundle] || x.progress.files[s.Op].undone) {
 			continue
 		}
 		w.dirs.trim()
-		p := w.runStep(s, back)
+		p := w.runStep(s, undoing)
 		if p == nil {
-			troubles = 0
+			diskFailures = 0
 			if s.Kind != half && x.problems[s.Op] == nil {
 				x.reportDone(s.Op)
 			}
 			continue
 		}
-		if x.worker.ctx.Err() != nil { // the current copy was canceled
-			x.stop(rest, half, context.Cause(x.worker.ctx))
+		if x.ctx.Err() != nil { // the current copy was canceled
+			x.stop(rest, half, context.Cause(x.ctx))
 			return
 		}
 		switch {
-		case back:
-			x.recordNotRestored(w, at, p)
+		case undoing:
+			x.leaveAtTarget(w, at, p)
 		case p.skipsNFO():
 			x.problems[s.Op] = p
-			x.worker.journal.appendFileMark(s.Op, markNotDone, p.Code)
+			x.journal.appendFileMark(s.Op, markNotDone, p.Code)
 			continue
 		default:
-			out[x.worker.run.Ops[s.Op].Bundle] = true
+			rolledBack[x.run.Ops[s.Op].Bundle] = true
 			stuck = !x.rollBackBundle(w, at, s.Op, p)
 		}
-		if troubles++; !p.isDiskFailure() {
-			troubles = 0
+		if diskFailures++; !p.isDiskFailure() {
+			diskFailures = 0
 		}
-		if stuck || troubles == maxDiskFailures && w.preview == nil {
-			if back {
-				rest = rest[:len(rest)-1]
-			} else {
-				rest = rest[1:]
-			}
+		if stuck || diskFailures == maxDiskFailures && w.preview == nil {
 			x.stop(rest, half, p)
 			return
 		}
@@ -201,8 +189,8 @@ func (x *execution) runSteps(w *worker, first, end int, back bool) {
 
 // stopReason returns why the run must stop; nil if it may continue.
 func (x *execution) stopReason() error {
-	if x.worker.ctx.Err() != nil {
-		return context.Cause(x.worker.ctx)
+	if x.ctx.Err() != nil {
+		return context.Cause(x.ctx)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -223,24 +211,20 @@ func (x *execution) stop(rest []step, half organize.StepKind, why error) {
 }
 
 func (x *execution) reportDone(i int) {
-	if x.worker.preview != nil {
+	if x.preview != nil {
 		return
 	}
-	if f := x.worker.journal.progress.files[i]; f.notDone != "" && x.toUndo == nil ||
+	if f := x.progress.files[i]; f.notDone != "" && x.toUndo == nil ||
 		f.notRestored != "" && x.toUndo != nil {
-		x.worker.journal.appendFileMark(i, markOK, "")
+		x.journal.appendFileMark(i, markOK, "")
 	}
-	if x.progress == nil {
+	if x.onProgress == nil {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.filesDone++
-	if x.toUndo != nil {
-		x.progress(Progress{Run: x.worker.run.ID, Files: x.filesDone, FilesTotal: x.filesTotal})
-		return
-	}
-	if o := &x.worker.run.Ops[i]; o.copiesContent() {
+	if o := &x.run.Ops[i]; o.copiesContent() && x.toUndo == nil {
 		x.bytesCopied += o.Size
 	}
 	x.reportProgress(0)
@@ -248,11 +232,8 @@ func (x *execution) reportDone(i int) {
 
 // reportProgress calls the progress callback. at is the number of bytes of the current copy.
 func (x *execution) reportProgress(at int64) {
-	if x.worker.journal.progress.stage != StageApplying {
-		return
-	}
-	x.progress(Progress{
-		Run: x.worker.run.ID, Files: x.filesDone, FilesTotal: x.filesTotal,
+	x.onProgress(Progress{
+		Run: x.run.ID, Files: x.filesDone, FilesTotal: x.filesTotal,
 		Bytes: x.bytesCopied + at, BytesTotal: x.bytesTotal,
 	})
 }
@@ -260,19 +241,19 @@ func (x *execution) reportProgress(at int64) {
 // rollBackBundle undoes the steps of a bundle after one of its operations failed. It returns false if a file could not
 // be put back. A file stays at its target if another program has taken its old name, or removed or edited the original.
 func (x *execution) rollBackBundle(w *worker, at, cause int, p *Problem) bool {
-	steps, whole := x.bundleSteps()[x.worker.run.Ops[cause].Bundle], true
+	steps, whole := x.bundleSteps()[x.run.Ops[cause].Bundle], true
 	for _, i := range steps {
-		x.problems[x.worker.run.Steps[i].Op] = newProblem(CodeBundleRefused)
+		x.problems[x.run.Steps[i].Op] = newProblem(CodeBundleRefused)
 	}
 	for _, i := range slices.Backward(steps) {
 		if i > at {
 			continue
 		}
-		s := x.worker.run.Steps[i]
-		switch back := w.runStep(s, true); {
-		case back == nil, back.Code == CodeMovedAway:
-		case back.leavesFile():
-			x.problems[s.Op] = back
+		s := x.run.Steps[i]
+		switch problem := w.runStep(s, true); {
+		case problem == nil, problem.Code == CodeMovedAway:
+		case problem.leavesFile():
+			x.problems[s.Op] = problem
 		default:
 			whole = false
 		}
@@ -281,8 +262,8 @@ func (x *execution) rollBackBundle(w *worker, at, cause int, p *Problem) bool {
 		x.problems[cause] = p
 	}
 	for _, i := range steps {
-		if s := x.worker.run.Steps[i]; whole && s.Kind != organize.StepToTemp {
-			x.worker.journal.appendFileMark(s.Op, markNotDone, x.problems[s.Op].Code)
+		if s := x.run.Steps[i]; whole && s.Kind != organize.StepToTemp {
+			x.journal.appendFileMark(s.Op, markNotDone, x.problems[s.Op].Code)
 		}
 	}
 	return whole
@@ -298,11 +279,11 @@ func (r *run) groupByBundle() map[int][]int {
 }
 
 func (x *execution) finish(s Stage) error {
-	for i := range x.worker.run.Dirs {
-		if x.worker.run.Dirs[i].Parent >= 0 {
+	for i := range x.run.Dirs {
+		if x.run.Dirs[i].Parent >= 0 {
 			continue
 		}
-		dir, err := x.worker.dirs.get(i)
+		dir, err := x.dirs.get(i)
 		if err == nil {
 			err = dir.SyncFS()
 		}
@@ -315,20 +296,20 @@ func (x *execution) finish(s Stage) error {
 		x.recordFolderTimes()
 	}
 	for _, i := range x.undoneOps {
-		x.worker.journal.appendFileMark(i, markUndone, "")
+		x.journal.appendFileMark(i, markUndone, "")
 	}
-	return x.worker.journal.enterStage(s, x.now())
+	return x.journal.enterStage(s, x.now())
 }
 
 func (x *execution) recordFolderTimes() {
 	for i, touched := range x.touchedDirs {
-		if !touched || x.worker.run.Dirs[i].New {
+		if !touched || x.run.Dirs[i].New {
 			continue
 		}
-		x.worker.dirs.trim()
-		if dir, err := x.worker.dirs.get(i); err == nil {
+		x.dirs.trim()
+		if dir, err := x.dirs.get(i); err == nil {
 			if info, err := dir.Stat(); err == nil {
-				x.worker.journal.appendMark(mark{Mark: markEndTime, Folder: new(i), Time: &info.MTime})
+				x.journal.appendMark(mark{Mark: markEndTime, Folder: new(i), Time: &info.MTime})
 			}
 		}
 	}
@@ -336,26 +317,25 @@ func (x *execution) recordFolderTimes() {
 
 // restoreFolders gives existing folders their original times, and recreated ones also their mode and owner.
 func (x *execution) restoreFolders(times bool) error {
-	m := &x.worker.journal.progress
-	for i := len(x.worker.run.Dirs) - 1; i >= 0; i-- {
-		d := &x.worker.run.Dirs[i]
-		if d.New || !x.touchedDirs[i] && !m.folders[i].missing {
+	for i := len(x.run.Dirs) - 1; i >= 0; i-- {
+		d, f := &x.run.Dirs[i], &x.progress.folders[i]
+		if d.New || !x.touchedDirs[i] && !f.missing {
 			continue
 		}
-		x.worker.dirs.trim()
-		dir, err := x.worker.dirs.get(i)
+		x.dirs.trim()
+		dir, err := x.dirs.get(i)
 		if err != nil {
 			if isMissing(err) || isNotFolder(err) {
 				continue // nothing was put back into this folder
 			}
 			return err
 		}
-		if m.folders[i].missing {
-			if err := setModeAndOwner(dir, d.Mode, d.UID, d.GID, x.worker.dirs.inheritOwner); err != nil {
+		if f.missing {
+			if err := setModeAndOwner(dir, d.Mode, d.UID, d.GID, x.dirs.inheritOwner); err != nil {
 				return err
 			}
 		}
-		if !times || m.folders[i].changedSince {
+		if !times || f.changedSince {
 			continue
 		}
 		info, err := dir.Stat()
@@ -376,28 +356,24 @@ const minStepsPerWorker = 64
 
 func workerCount(workers, steps int) int { return max(1, min(workers, steps/minStepsPerWorker)) }
 
-func splitRange(n, parts int) [][2]int {
-	parts = workerCount(parts, n)
-	out := make([][2]int, parts)
+func splitRange(n, chunks int) [][2]int {
+	chunks = workerCount(chunks, n)
+	out := make([][2]int, chunks)
 	for i := range out {
-		out[i] = [2]int{n * i / parts, n * (i + 1) / parts}
+		out[i] = [2]int{n * i / chunks, n * (i + 1) / chunks}
 	}
 	return out
 }
 
-// parallel calls do for all parts at the same time and waits for the calls to return. If one of them panics, parallel
+// parallel calls do for all chunks at the same time and waits for the calls to return. If one of them panics, parallel
 // panics too.
-func parallel(parts [][2]int, runPart func(part, first, end int)) {
-	if len(parts) == 1 {
-		runPart(0, parts[0][0], parts[0][1])
-		return
-	}
+func parallel(chunks [][2]int, do func(chunk, first, end int)) {
 	var wg sync.WaitGroup
-	panics := make([]any, len(parts))
-	for i, part := range parts {
+	panics := make([]any, len(chunks))
+	for i, chunk := range chunks {
 		wg.Go(func() {
 			defer func() { panics[i] = recover() }()
-			runPart(i, part[0], part[1])
+			do(i, chunk[0], chunk[1])
 		})
 	}
 	wg.Wait()
@@ -408,21 +384,21 @@ func parallel(parts [][2]int, runPart func(part, first, end int)) {
 	}
 }
 
-func (x *execution) runInParallel(runPart func(w *worker, first, end int)) {
-	parts := x.worker.run.independentParts(workerCount(x.workers, len(x.worker.run.Steps)))
-	if len(parts) < 2 {
-		runPart(&x.worker, 0, len(x.worker.run.Steps))
+func (x *execution) runInParallel(do func(w *worker, first, end int)) {
+	chunks := x.run.independentParts(workerCount(x.workers, len(x.run.Steps)))
+	if len(chunks) < 2 {
+		do(&x.worker, 0, len(x.run.Steps))
 		return
 	}
-	parallel(parts, func(_, first, end int) {
+	parallel(chunks, func(_, first, end int) {
 		w := x.worker
 		w.dirs.open = map[int]Dir{}
 		defer w.dirs.close()
-		runPart(&w, first, end)
+		do(&w, first, end)
 	})
 }
 
-// independentParts splits the steps into at most n parts that don't depend on each other. It returns nil if that is
+// independentParts splits the steps into at most n chunks that don't depend on each other. It returns nil if that is
 // impossible: copies, NFO files, and moves that need a name freed by another move must keep their order.
 func (r *run) independentParts(n int) [][2]int {
 	if n < 2 || !r.isIndependent() {

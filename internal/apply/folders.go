@@ -19,6 +19,10 @@ type folderCache struct {
 	inheritOwner bool
 }
 
+func newFolderCache(system FS, r *run) folderCache {
+	return folderCache{system: system, run: r, open: map[int]Dir{}, mkdirMutex: &sync.Mutex{}}
+}
+
 func (f *folderCache) get(i int) (Dir, error) {
 	if d, open := f.open[i]; open {
 		return d, nil
@@ -65,35 +69,30 @@ func (f *folderCache) checkWritable(i int) *Problem {
 
 // closeTree closes a folder and all folders below it.
 func (f *folderCache) closeTree(top int) {
-	for i, dir := range f.open {
-		for at := i; at >= 0; at = f.run.Dirs[at].Parent {
-			if at == top {
-				dir.Close()
-				delete(f.open, i)
-				break
-			}
+	f.closeIf(func(i int) bool {
+		for i >= 0 && i != top {
+			i = f.run.Dirs[i].Parent
 		}
-	}
+		return i == top
+	})
 }
 
 // trim closes all folders except roots if too many are open. Roots stay open because their paths may meanwhile lead to
 // other folders. The caller must not use any folder that it got before.
 func (f *folderCache) trim() {
-	if len(f.open) <= maxOpenFolders {
-		return
-	}
-	for i, dir := range f.open {
-		if f.run.Dirs[i].Parent >= 0 {
-			dir.Close()
-			delete(f.open, i)
-		}
+	if len(f.open) > maxOpenFolders {
+		f.closeIf(func(i int) bool { return f.run.Dirs[i].Parent >= 0 })
 	}
 }
 
-func (f *folderCache) close() {
+func (f *folderCache) close() { f.closeIf(func(int) bool { return true }) }
+
+func (f *folderCache) closeIf(unwanted func(i int) bool) {
 	for i, dir := range f.open {
-		dir.Close()
-		delete(f.open, i)
+		if unwanted(i) {
+			dir.Close()
+			delete(f.open, i)
+		}
 	}
 }
 

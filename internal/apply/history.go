@@ -88,8 +88,7 @@ func (p *progress) summary(header runHeader) Run {
 		roots:        slices.Concat(header.Sources, header.Targets),
 	}
 	notDone := 0
-	for i := range p.files {
-		f := p.files[i]
+	for _, f := range p.files {
 		if f.notDone != "" {
 			notDone++
 		}
@@ -149,10 +148,8 @@ func (e *Engine) requireNoUnfinished() error {
 	}
 	r := &runs[0]
 	cut := &UnfinishedError{Run: r.ID, Stage: r.Stage}
-	for _, root := range r.roots {
-		if gone := e.checkRoot(root); gone != nil && cut.MountErr == nil {
-			cut.MountErr = gone
-		}
+	if gone := e.checkRoots(r.roots); gone != nil {
+		cut.MountErr = gone
 	}
 	return cut
 }
@@ -165,37 +162,36 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 	}
 	x := e.newExecution(j)
 	defer x.close()
-	m := &j.progress
-	out := &Outcome{Run: id, Results: x.results(), Unfinished: m.stage.IsUnfinished(), DamagedMarks: m.damagedMarks}
-	for i := range out.Results {
-		r, p := &out.Results[i], m.files[i].notRestored
-		switch {
-		case m.files[i].notDone != "":
-			r.Problem = newProblem(m.files[i].notDone)
+	stage := x.progress.stage
+	out := &Outcome{Run: id, Results: x.results(), Unfinished: stage.IsUnfinished(), DamagedMarks: x.progress.damagedMarks}
+	for i, f := range x.progress.files {
+		switch r := &out.Results[i]; {
+		case f.notDone != "":
+			r.Problem = newProblem(f.notDone)
 			r.Status = r.Problem.status()
-		case m.files[i].undone:
+		case f.undone:
 			r.Status = StatusUndone
-		case p != "":
-			r.Status, r.Problem = StatusNotRestored, newProblem(p)
-		case m.stage == StageDone:
+		case f.notRestored != "":
+			r.Status, r.Problem = StatusNotRestored, newProblem(f.notRestored)
+		case stage == StageDone:
 			r.Status = StatusDone
-		case m.stage == StageUndone, m.stage == StagePartlyUndone:
+		case stage == StageUndone, stage == StagePartlyUndone:
 			r.Status = StatusUndone
 		default:
 			r.Status = x.currentStatus(i)
 		}
 	}
-	return m.summary(j.run.runHeader), out, nil
+	return x.progress.summary(x.run.runHeader), out, nil
 }
 
 func (x *execution) currentStatus(i int) Status {
-	o := &x.worker.run.Ops[i]
-	x.worker.dirs.trim()
-	if target, err := x.worker.observe(o, o.To); err == nil && (target.state == stateSame || target.state == stateEdited &&
+	o := &x.run.Ops[i]
+	x.dirs.trim()
+	if target, err := x.observe(o, o.To); err == nil && (target.state == stateSame || target.state == stateEdited &&
 		o.Verb != organize.VerbNFO && o.Verb != organize.VerbSymlink) {
 		return StatusDone
 	}
-	return x.worker.journal.progress.sourceStatus()
+	return x.progress.sourceStatus()
 }
 
 func (p *progress) sourceStatus() Status {
@@ -227,20 +223,16 @@ func (e *Engine) PlacedFiles(id string) ([]PlacedFile, error) {
 		return nil, err
 	}
 	j.close()
-	m := &j.progress
 	var out []PlacedFile
-	for i := range j.run.Ops {
-		o, at := &j.run.Ops[i], &m.files[i]
-		p := PlacedFile{
-			Source: FileIdentity{o.Inode, o.Size, o.MTime}, Target: path.Join(j.run.dirPath(o.To.Dir), o.To.Name),
-			Undone: at.undone || m.stage == StageUndone,
+	for i, f := range j.progress.files {
+		o := &j.run.Ops[i]
+		undone := f.undone || j.progress.stage == StageUndone
+		source := FileIdentity{o.Inode, o.Size, o.MTime}
+		if c := f.returnedCopy; undone && c != nil { // copied back from another file system
+			source = FileIdentity{c.Inode, c.Size, c.MTime}
 		}
-		if back := at.returnedCopy; p.Undone && back != nil { // copied back from another file system
-			p.Source = FileIdentity{back.Inode, back.Size, back.MTime}
-		}
-		if at.notDone == "" && p.Source.Inode != 0 && o.Verb != organize.VerbNFO &&
-			(p.Undone || o.Verb != organize.VerbMove) {
-			out = append(out, p)
+		if f.notDone == "" && source.Inode != 0 && o.Verb != organize.VerbNFO && (undone || o.Verb != organize.VerbMove) {
+			out = append(out, PlacedFile{source, path.Join(j.run.dirPath(o.To.Dir), o.To.Name), undone})
 		}
 	}
 	return out, nil

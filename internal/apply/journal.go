@@ -2,6 +2,7 @@ package apply
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -186,9 +187,9 @@ func (r *run) encode() []byte {
 		d.Name = organize.Quote(d.Name)
 		_ = encoder.Encode(d) // a folder always has a JSON form
 	}
-	parts := splitRange(len(r.Steps), runtime.GOMAXPROCS(0))
-	steps := make([][]byte, len(parts))
-	parallel(parts, func(part, first, end int) {
+	chunks := splitRange(len(r.Steps), runtime.GOMAXPROCS(0))
+	steps := make([][]byte, len(chunks))
+	parallel(chunks, func(chunk, first, end int) {
 		var o op
 		var aside bool
 		fields := o.fields(&aside)
@@ -203,7 +204,7 @@ func (r *run) encode() []byte {
 			}
 			text = appendFields(text, fields)
 		}
-		steps[part] = text
+		steps[chunk] = text
 	})
 	h := header{journalFormat, r.runHeader, len(r.Dirs), len(r.Ops), folders.Len() + len(checksumLine(nil))}
 	for i := range steps {
@@ -333,13 +334,13 @@ func (r *run) readFolder(line []byte) error {
 
 func (r *run) readSteps(lines [][]byte, number int) error {
 	ops := make([]op, len(lines)) // the first of an operation's two steps has no verb
-	parts := splitRange(len(lines), runtime.GOMAXPROCS(0))
-	problems := make([]error, len(parts))
-	parallel(parts, func(part, first, end int) {
+	chunks := splitRange(len(lines), runtime.GOMAXPROCS(0))
+	problems := make([]error, len(chunks))
+	parallel(chunks, func(chunk, first, end int) {
 		var o op
 		var aside bool
 		fields := o.fields(&aside)
-		for i := first; i < end && problems[part] == nil; i++ {
+		for i := first; i < end && problems[chunk] == nil; i++ {
 			o, aside = op{}, false
 			err := readFields(lines[i], fields)
 			switch {
@@ -349,14 +350,12 @@ func (r *run) readSteps(lines [][]byte, number int) error {
 				o.From = o.To
 			}
 			if ops[i] = o; err != nil {
-				problems[part] = &JournalError{Line: number + i, Why: lang.TextOf(err)}
+				problems[chunk] = &JournalError{Line: number + i, Why: lang.TextOf(err)}
 			}
 		}
 	})
-	for _, err := range problems {
-		if err != nil {
-			return err
-		}
+	if err := cmp.Or(problems...); err != nil {
+		return err
 	}
 	temps := map[int]int{} // by operation: the number of its temporary name
 	r.Ops, r.Steps = ops[:0], make([]step, 0, len(lines))

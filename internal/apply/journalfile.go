@@ -135,29 +135,24 @@ func readSummary(dir Dir, id string, check bool) (*Run, error) {
 	}
 	h, length, err := readHeader(text)
 	marks := int64(length + h.Bytes)
-	p := newProgress(0, 0)
-	out := p.summary(h.runHeader)
-	out.Files = h.Files
 	switch {
 	case err != nil:
-		return &out, err
 	case h.ID != id:
-		return &out, &JournalError{Why: lang.Textf("it is that of another run, %s", h.ID)}
+		err = &JournalError{Why: lang.Textf("it is that of another run, %s", h.ID)}
 	case marks > info.Size:
-		return &out, &JournalError{Why: "its end is missing"}
-	}
-	if check {
-		text, err = readRange(file, 0, marks)
-		if err == nil {
+		err = &JournalError{Why: "its end is missing"}
+	case check:
+		if text, err = readRange(file, 0, marks); err == nil {
 			_, _, err = h.checkFixedPart(text, length)
 		}
-		if err != nil {
-			return &out, err
-		}
 	}
-	text, err = readRange(file, marks, info.Size)
-	p = newProgress(h.Files, h.Folders)
-	p.replay(text)
-	out = p.summary(h.runHeader)
+	p := newProgress(0, 0)
+	if err == nil {
+		p = newProgress(h.Files, h.Folders)
+		text, err = readRange(file, marks, info.Size)
+		p.replay(text)
+	}
+	out := p.summary(h.runHeader)
+	out.Files = h.Files
 	return &out, err
 }

@@ -101,39 +101,40 @@ func (e *MountError) Text() lang.Text {
 func (e *MountError) Unwrap() error { return e.Err }
 
 func (x *execution) completeOutcome(out *Outcome, err error) (*Outcome, error) {
-	p := &x.worker.journal.progress
-	out.Unfinished, out.StopCause, out.DamagedMarks = p.stage.IsUnfinished(), x.stopCause, p.damagedMarks
-	for i, f := range x.worker.journal.progress.files {
+	out.Unfinished, out.DamagedMarks = x.progress.stage.IsUnfinished(), x.progress.damagedMarks
+	out.StopCause = x.stopCause
+	for i, f := range x.progress.files {
 		if f.badCRC {
-			out.BadCRC = append(out.BadCRC, x.worker.run.pathOf(x.worker.run.Ops[i].From))
+			out.BadCRC = append(out.BadCRC, x.run.pathOf(x.run.Ops[i].From))
 		}
 		if f.lostAttributes {
-			out.LostAttributes = append(out.LostAttributes, x.worker.run.pathOf(x.worker.run.Ops[i].To))
+			out.LostAttributes = append(out.LostAttributes, x.run.pathOf(x.run.Ops[i].To))
 		}
 	}
-	if x.worker.journal.progress.stage == StageDone {
+	if x.progress.stage == StageDone {
 		out.ChangedFolders = x.changedFolders()
 	}
 	return out, err
 }
 
 func (x *execution) results() []Result {
-	out := make([]Result, len(x.worker.run.Ops))
-	for i := range x.worker.run.Ops {
-		o := &x.worker.run.Ops[i]
-		out[i] = Result{
-			N: o.N, Unit: o.Unit, Verb: o.Verb, Size: o.Size,
-			Source: x.worker.run.sourcePath(o), Target: x.worker.run.pathOf(o.To),
-		}
+	out := make([]Result, len(x.run.Ops))
+	for i := range x.run.Ops {
+		out[i] = x.run.result(&x.run.Ops[i])
 	}
 	return out
+}
+
+// result returns the result of an operation, still without a status.
+func (r *run) result(o *op) Result {
+	return Result{N: o.N, Unit: o.Unit, Verb: o.Verb, Size: o.Size, Source: r.sourcePath(o), Target: r.pathOf(o.To)}
 }
 
 // fillStatuses sets the statuses of the results. Operations without a problem get the status done.
 func (x *execution) fillStatuses(out *Outcome, done Status) {
 	byN := map[int]int{}
-	for i := range x.worker.run.Ops {
-		byN[x.worker.run.Ops[i].N] = i
+	for i := range x.run.Ops {
+		byN[x.run.Ops[i].N] = i
 	}
 	for k := range out.Results {
 		r := &out.Results[k]
@@ -143,10 +144,10 @@ func (x *execution) fillStatuses(out *Outcome, done Status) {
 		}
 		p := x.problems[i]
 		switch {
-		case x.worker.journal.progress.files[i].undone:
+		case x.progress.files[i].undone:
 			r.Status = StatusUndone
 		case p == nil:
-			r.Status, r.Copied = done, x.worker.run.Ops[i].copiesContent()
+			r.Status, r.Copied = done, x.run.Ops[i].copiesContent()
 		case p.Code == CodeNotReached:
 			r.Status = StatusPlanned
 		case done == StatusUndone && !p.skipsNFO():
@@ -159,8 +160,8 @@ func (x *execution) fillStatuses(out *Outcome, done Status) {
 
 func (x *execution) changedFolders() []string {
 	used := map[int]bool{}
-	for i := range x.worker.run.Ops {
-		if o := &x.worker.run.Ops[i]; x.problems[i] == nil {
+	for i := range x.run.Ops {
+		if o := &x.run.Ops[i]; x.problems[i] == nil {
 			used[o.To.Dir] = true
 			if o.Verb == organize.VerbMove {
 				used[o.From.Dir] = true
@@ -169,7 +170,7 @@ func (x *execution) changedFolders() []string {
 	}
 	found := map[string]bool{}
 	for dir := range used {
-		if folder := x.worker.run.entryFolder(dir); folder != "" {
+		if folder := x.run.entryFolder(dir); folder != "" {
 			found[folder] = true
 		}
 	}
@@ -202,7 +203,6 @@ const (
 	CodeMovedAway         organize.Code = "moved_on"
 	CodeEdited            organize.Code = "edited"
 	CodeOriginalGone      organize.Code = "original_gone"
-	CodeNotMounted        organize.Code = "not_mounted"
 	CodeNoExclusiveRename organize.Code = "no_exclusive_rename"
 	CodeBundleRefused     organize.Code = "with_another"
 	CodeNotCached         organize.Code = "not_cached"
@@ -231,7 +231,6 @@ var codeMeanings = []struct {
 	{CodeMovedAway, "it is no longer where the run left it"},
 	{CodeEdited, "it was changed since"},
 	{CodeOriginalGone, "the original is gone: this is the last copy"},
-	{CodeNotMounted, "the folder is missing, or is a different one: a disk may not be mounted"},
 	{CodeNoExclusiveRename, "the file system can't rename without replacing"},
 	{organize.CodeSameFile, "its new name is another hard link to the same file"},
 	{CodeBundleRefused, "it belongs to a file that can't be put in place"},

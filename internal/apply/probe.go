@@ -13,25 +13,25 @@ import (
 func (r *run) probeName() string { return ".anivault-" + r.ID + "-probe" }
 
 func (x *execution) probeRoots() (found probeResults, _ error) {
-	for i := range x.worker.run.Dirs {
-		if !x.worker.run.isProbed(i) {
+	for i := range x.run.Dirs {
+		if !x.run.isProbed(i) {
 			continue
 		}
-		root, err := x.worker.dirs.get(i)
+		root, err := x.dirs.get(i)
 		var way string
 		var unstable bool
 		if err == nil {
-			err = withProbeFolder(root, x.worker.run.probeName(), func(dir Dir) (err error) {
+			err = withProbeFolder(root, x.run.probeName(), func(dir Dir) (err error) {
 				way, unstable, err = probeMoves(dir)
 				return err
 			})
 		}
 		switch {
-		case !x.worker.run.isTargetRoot(i): // a source that can't be probed is assumed to work
+		case !x.run.isTargetRoot(i): // a source that can't be probed is assumed to work
 			found.CannotMoveBack = found.CannotMoveBack || err == nil && way == "none"
 			continue
 		case err != nil:
-			return found, fmt.Errorf("%s: %w", x.worker.run.dirPath(i), err)
+			return found, fmt.Errorf("%s: %w", x.run.dirPath(i), err)
 		}
 		found.MoveByLink = found.MoveByLink || way != "rename"
 		found.UnstableInodes = found.UnstableInodes || unstable
@@ -136,12 +136,12 @@ func clearProbe(root Dir, name string) {
 }
 
 func (x *execution) clearProbes() {
-	for i := range x.worker.run.Dirs {
-		if !x.worker.run.isProbed(i) {
+	for i := range x.run.Dirs {
+		if !x.run.isProbed(i) {
 			continue
 		}
-		if root, err := x.worker.dirs.get(i); err == nil {
-			clearProbe(root, x.worker.run.probeName())
+		if root, err := x.dirs.get(i); err == nil {
+			clearProbe(root, x.run.probeName())
 		}
 	}
 }

@@ -227,10 +227,6 @@ func (j *journal) appendFileMark(i int, word string, code organize.Code) {
 	j.appendMark(mark{Mark: word, File: new(i), Code: code})
 }
 
-func (j *journal) appendFolderMark(i int, word string) {
-	j.appendMark(mark{Mark: word, Folder: new(i)})
-}
-
 // sync flushes the journal to the disk and returns the first error of writing a mark.
 func (j *journal) sync() error {
 	if err := j.file.Sync(); err != nil {

@@ -26,7 +26,7 @@ type observation struct {
 
 func (w *worker) observe(o *op, at place) (observation, error) {
 	if w.preview != nil {
-		if s, known := w.preview.observe(o, at); known {
+		if s, ok := w.preview.observe(o, at); ok {
 			return s, nil
 		}
 	}
@@ -67,9 +67,8 @@ func (w *worker) compareFile(o *op, at place, s *observation) error {
 	if s.info.Type != organize.TypeRegular {
 		return nil
 	}
-	marks := &w.journal.progress
 	isSame := s.info.Size == o.Size && s.info.MTime == o.MTime
-	if marks.UnstableInodes && o.EndsSum != 0 || o.Inode == 0 { // EndsSum is 0 if inodes are stable
+	if w.progress.UnstableInodes && o.EndsSum != 0 || o.Inode == 0 { // EndsSum is 0 if inodes are stable
 		if !isSame {
 			return nil // without stable inodes, an edited file looks like any other file
 		}
@@ -79,14 +78,14 @@ func (w *worker) compareFile(o *op, at place, s *observation) error {
 		}
 		return err
 	}
-	back := marks.files[o.Index].returnedCopy
+	returned := w.progress.files[o.Index].returnedCopy
 	switch {
 	case o.isInode(s.info):
 		if s.state = stateEdited; isSame {
 			s.state = stateSame
 		}
-	case back != nil && back.identifies(s.info, false):
-		if s.state = stateEdited; back.isUnchanged(s.info) {
+	case returned != nil && returned.identifies(s.info, false):
+		if s.state = stateEdited; returned.isUnchanged(s.info) {
 			s.state = stateReturned
 		}
 	}
@@ -94,13 +93,13 @@ func (w *worker) compareFile(o *op, at place, s *observation) error {
 }
 
 func (w *worker) compareCopy(o *op, info Info) fileState {
-	known := w.journal.progress.files[o.Index].targetCopy
+	recorded := w.progress.files[o.Index].targetCopy
 	switch {
-	case known == nil && info.Type == organize.TypeRegular && info.Size == o.Size && info.MTime == o.MTime:
+	case recorded == nil && info.Type == organize.TypeRegular && info.Size == o.Size && info.MTime == o.MTime:
 		return stateUnproven
-	case known == nil || !known.identifies(info, w.journal.progress.UnstableInodes):
+	case recorded == nil || !recorded.identifies(info, w.progress.UnstableInodes):
 		return stateOther
-	case known.isUnchanged(info):
+	case recorded.isUnchanged(info):
 		return stateSame
 	}
 	return stateEdited
@@ -250,13 +249,13 @@ func (g *lazyObservation) hasState(w *worker, o *op, wanted fileState) (bool, er
 	return g.state&wanted != 0, nil
 }
 
-func (w *worker) chooseRule(s step, back bool) (chosen rule, source, target lazyObservation, _ error) {
+func (w *worker) chooseRule(s step, undoing bool) (chosen rule, source, target lazyObservation, _ error) {
 	o := &w.run.Ops[s.Op]
 	from, to := w.run.stepPlaces(s)
 	source, target = lazyObservation{places: []place{from}}, lazyObservation{places: []place{to}}
 	rules := forwardRules
 	switch {
-	case back:
+	case undoing:
 		rules = backwardRules
 		if from != o.From {
 			source.places = append(source.places, o.From)
@@ -264,19 +263,18 @@ func (w *worker) chooseRule(s step, back bool) (chosen rule, source, target lazy
 	case to != o.To:
 		target.places = append(target.places, o.To)
 	}
-	why := w.journal.progress.files[s.Op].notDone
-	k, never := kindOf(o, s.Kind), why != "" && why != CodeUnprovenCopy // an unproven copy may be the run's
+	kind, code := kindOf(o, s.Kind), w.progress.files[s.Op].notDone
+	notDone := code != "" && code != CodeUnprovenCopy // an unproven copy may be the run's
 	for _, r := range rules {
-		if r.kinds&k == 0 || r.notDone && !never || r.finished && (never || !w.runFinished) ||
-			r.journalDamaged && w.journal.progress.damagedMarks == 0 {
+		if r.kinds&kind == 0 || r.notDone && !notDone || r.finished && (notDone || !w.runFinished) ||
+			r.journalDamaged && w.progress.damagedMarks == 0 {
 			continue
 		}
-		if fits, err := source.hasState(w, o, r.source); err != nil {
-			return r, source, target, err
-		} else if !fits {
-			continue
+		fits, err := source.hasState(w, o, r.source)
+		if fits {
+			fits, err = target.hasState(w, o, r.target)
 		}
-		if fits, err := target.hasState(w, o, r.target); err != nil || fits {
+		if fits || err != nil {
 			return r, source, target, err
 		}
 	}
@@ -284,13 +282,13 @@ func (w *worker) chooseRule(s step, back bool) (chosen rule, source, target lazy
 }
 
 // runStep carries out a step, or undoes it. With a preview it only simulates that.
-func (w *worker) runStep(s step, back bool) *Problem {
+func (w *worker) runStep(s step, undoing bool) *Problem {
 	o := &w.run.Ops[s.Op]
 	from, to := w.run.stepPlaces(s)
-	if p := w.removeOldParts(o, s, back); p != nil {
+	if p := w.removeOldCopies(o, s, undoing); p != nil {
 		return p
 	}
-	r, source, target, err := w.chooseRule(s, back)
+	r, source, target, err := w.chooseRule(s, undoing)
 	switch {
 	case err != nil:
 		return asProblem(err)
@@ -311,7 +309,7 @@ func (w *worker) runStep(s step, back bool) *Problem {
 	case actCopy:
 		return w.copyToTarget(o, source, from, to)
 	case actRename:
-		if back {
+		if undoing {
 			return w.renameBack(o, target, from, to)
 		}
 		into, err := w.dirs.openOrCreate(to.Dir)
@@ -324,29 +322,29 @@ func (w *worker) runStep(s step, back bool) *Problem {
 	case actCopyBack:
 		return w.copyBack(o, target, from, to)
 	case actNone:
-		if !back && (o.Verb == organize.VerbLink || o.Verb == organize.VerbSymlink) {
+		if !undoing && (o.Verb == organize.VerbLink || o.Verb == organize.VerbSymlink) {
 			return w.keepIfMadeByOthers(o)
 		}
 	case actRefuse:
 	}
-	if back && o.copiesContent() && s.Kind != organize.StepToTemp {
-		return w.removePart(s.Op, from, true)
+	if undoing && o.copiesContent() && s.Kind != organize.StepToTemp {
+		return w.removeUnfinished(s.Op, from, true)
 	}
 	return nil
 }
 
-// removeOldParts removes unfinished copies that an interrupted run or undo of the step may have left.
-func (w *worker) removeOldParts(o *op, s step, back bool) *Problem {
+// removeOldCopies removes unfinished copies that an interrupted run or undo of the step may have left.
+func (w *worker) removeOldCopies(o *op, s step, undoing bool) *Problem {
 	from, to := w.run.stepPlaces(s)
 	switch {
-	case o.CrossDevice && !back && w.journal.progress.CannotMoveBack:
+	case o.CrossDevice && !undoing && w.progress.CannotMoveBack:
 		return newProblem(CodeNoExclusiveRename)
 	case w.preview != nil || s.Kind == organize.StepToTemp:
 		return nil
-	case o.Verb == organize.VerbNFO || o.copiesContent() && back:
-		return w.removePart(s.Op, to, false)
-	case o.copiesContent(), o.Verb == organize.VerbMove && !back && !w.firstTime:
-		return w.removePart(s.Op, from, true)
+	case o.Verb == organize.VerbNFO || o.copiesContent() && undoing:
+		return w.removeUnfinished(s.Op, to, false)
+	case o.copiesContent(), o.Verb == organize.VerbMove && !undoing && !w.firstTime:
+		return w.removeUnfinished(s.Op, from, true)
 	}
 	return nil
 }

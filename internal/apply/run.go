@@ -3,6 +3,7 @@ package apply
 import (
 	"crypto/rand"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -158,15 +159,7 @@ func (r *run) touchedDirs() []bool {
 
 func (r *run) isTargetRoot(dir int) bool {
 	d := &r.Dirs[dir]
-	if d.Parent >= 0 {
-		return false
-	}
-	for _, t := range r.Targets {
-		if t.Path == d.Name {
-			return true
-		}
-	}
-	return false
+	return d.Parent < 0 && slices.ContainsFunc(r.Targets, func(t organize.Root) bool { return t.Path == d.Name })
 }
 
 // NewID returns an ID for a plan or a run: the time and four random characters, such as 20060102-150405-k3x9.

@@ -17,6 +17,7 @@ type worker struct {
 	dirs        folderCache
 	run         *run
 	journal     *journal
+	progress    *progress      // the journal's
 	preview     *undoPreview   // simulates an undo; nil to carry out the steps
 	runFinished bool           // the run had finished when the undo began
 	onCopied    func(at int64) // called with the number of copied bytes; may be nil
@@ -34,11 +35,8 @@ func hashEnds(dir Dir, name string, size int64) (uint64, error) {
 	}
 	defer f.Close()
 	sum := xxhash.New()
-	for _, part := range [][2]int64{{0, min(size, hashedEndSize)}, {max(size-hashedEndSize, hashedEndSize), size}} {
-		if part[1] <= part[0] {
-			continue
-		}
-		if _, err := io.Copy(sum, io.NewSectionReader(f, part[0], part[1]-part[0])); err != nil {
+	for _, end := range [][2]int64{{0, min(size, hashedEndSize)}, {max(size-hashedEndSize, hashedEndSize), size}} {
+		if _, err := io.Copy(sum, io.NewSectionReader(f, end[0], max(end[1]-end[0], 0))); err != nil {
 			return 0, err
 		}
 	}
@@ -88,7 +86,7 @@ func (w *worker) link(o *op, from, to place) *Problem {
 
 // renameBack renames a file back to its old name. If the two folders have since become two mounts, it copies the file.
 func (w *worker) renameBack(o *op, target lazyObservation, from, to place) *Problem {
-	if w.journal.progress.files[o.Index].returnedCopy != nil { // an interrupted undo may have copied it
+	if w.progress.files[o.Index].returnedCopy != nil { // an interrupted undo may have copied it
 		source, err := w.observe(o, from)
 		if err != nil {
 			return asProblem(err)
@@ -117,7 +115,7 @@ func (w *worker) renameBack(o *op, target lazyObservation, from, to place) *Prob
 // rename renames a file in one step, or by a hard link, and never replaces another. With asPlanned, the file must have
 // its planned size and time.
 func (w *worker) rename(o *op, dir Dir, from place, into Dir, to place, asPlanned bool) *Problem {
-	byLink, err := renameExclusive(dir, from.Name, into, to.Name, w.journal.progress.MoveByLink)
+	byLink, err := renameExclusive(dir, from.Name, into, to.Name, w.progress.MoveByLink)
 	target, looked := w.observe(o, to)
 	isOurs := target.state&stateOurs != 0
 	switch {
@@ -141,7 +139,7 @@ func (w *worker) rename(o *op, dir Dir, from place, into Dir, to place, asPlanne
 			return asProblem(looked)
 		case source.state&stateOurs == 0:
 			return nil
-		case w.journal.progress.UnstableInodes && !source.info.isHardLinkOf(target.info):
+		case w.progress.UnstableInodes && !source.info.isHardLinkOf(target.info):
 			return asProblem(err) // the two names may belong to different files with equal content
 		}
 		return w.removeOldName(o, dir, from, into, to)
@@ -228,9 +226,9 @@ func (w *worker) removeTarget(o *op, source, target lazyObservation, from, to pl
 	if o.Verb == organize.VerbLink && target.info.Links < 2 {
 		return newProblem(CodeOriginalGone)
 	}
-	if back := w.journal.progress.files[o.Index].returnedCopy; back != nil &&
-		back.identifies(source.info, w.journal.progress.UnstableInodes) {
-		if p := w.verifyCopy(back, source.dir, from.Name); p != nil {
+	returned := w.progress.files[o.Index].returnedCopy
+	if returned != nil && returned.identifies(source.info, w.progress.UnstableInodes) {
+		if p := w.verifyCopy(returned, source.dir, from.Name); p != nil {
 			return p
 		}
 		if err := source.dir.Sync(); err != nil {
@@ -240,7 +238,7 @@ func (w *worker) removeTarget(o *op, source, target lazyObservation, from, to pl
 	if p := removeFile(target.dir, to.Name); p != nil || !o.copiesContent() {
 		return p
 	}
-	return w.removePart(o.Index, from, true)
+	return w.removeUnfinished(o.Index, from, true)
 }
 
 func (w *worker) symlink(o *op) *Problem {

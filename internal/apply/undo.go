@@ -22,28 +22,26 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 	}
 	defer x.close()
 	out := &Outcome{Run: id, Results: x.results()}
-	stayed := x.unreachedOps()
-	x.worker.runFinished = x.worker.journal.progress.stage == StageDone ||
-		x.worker.journal.progress.stage == StagePartlyUndone
-	wanted, part := x.selectOps(opts.Only)
+	unreached := x.unreachedOps()
+	x.runFinished = x.progress.stage == StageDone || x.progress.stage == StagePartlyUndone
+	wanted, partial := x.selectOps(opts.Only)
 	if opts.Only == nil || slices.Contains(wanted, true) {
 		x.toUndo = slices.Clone(wanted)
-		err = x.undo(ctx, opts.DryRun, part, stayed)
+		err = x.undo(ctx, opts.DryRun, partial, unreached)
 	}
 	x.fillStatuses(out, StatusUndone)
-	e.findLaterMoves(out, x.worker.run.Begun)
-	told := out.Results[:0]
-	for i := range x.worker.run.Ops {
-		never := x.problems[i] == nil &&
-			(x.worker.journal.progress.files[i].notDone != "" || stayed[i]) // the run did not carry out the operation
-		if r := &out.Results[i]; opts.DryRun && r.Status == StatusUndone {
+	e.findLaterMoves(out, x.run.Begun)
+	shown := out.Results[:0]
+	for i, r := range out.Results {
+		if opts.DryRun && r.Status == StatusUndone {
 			r.Status = StatusPlanned
 		}
-		if wanted[i] && !never {
-			told = append(told, out.Results[i])
+		carriedOut := x.progress.files[i].notDone == "" && !unreached[i]
+		if wanted[i] && (carriedOut || x.problems[i] != nil) {
+			shown = append(shown, r)
 		}
 	}
-	out.Results = told
+	out.Results = shown
 	out, err = x.completeOutcome(out, err)
 	out.Unfinished = out.Unfinished && !opts.DryRun // a dry run can't be interrupted
 	return out, err
@@ -52,16 +50,16 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 // selectOps returns the operations to undo, and whether others stay as they are.
 func (x *execution) selectOps(only func(source, target string) bool) (wanted []bool, partial bool) {
 	bundles := map[int]bool{}
-	for i := range x.worker.run.Ops {
-		if o := &x.worker.run.Ops[i]; only == nil || only(x.worker.run.sourcePath(o), x.worker.run.pathOf(o.To)) {
+	for i := range x.run.Ops {
+		if o := &x.run.Ops[i]; only == nil || only(x.run.sourcePath(o), x.run.pathOf(o.To)) {
 			bundles[o.Bundle] = true
 		}
 	}
-	wanted = make([]bool, len(x.worker.run.Ops))
-	for i := range x.worker.run.Ops {
-		back := x.worker.journal.progress.files[i].undone
-		wanted[i] = bundles[x.worker.run.Ops[i].Bundle] && !back
-		partial = partial || !wanted[i] && !back && x.worker.journal.progress.files[i].notDone == ""
+	wanted = make([]bool, len(x.run.Ops))
+	for i := range x.run.Ops {
+		f := &x.progress.files[i]
+		wanted[i] = bundles[x.run.Ops[i].Bundle] && !f.undone
+		partial = partial || !wanted[i] && !f.undone && f.notDone == ""
 	}
 	return wanted, partial
 }
@@ -69,46 +67,45 @@ func (x *execution) selectOps(only func(source, target string) bool) (wanted []b
 // unreachedOps returns the operations that an interrupted run had not reached; nil for a run that was not interrupted.
 // The undo records them before its first change, because afterwards they look like operations that were undone.
 func (x *execution) unreachedOps() map[int]bool {
-	if s := x.worker.journal.progress.stage; s != StagePlanned && s != StageApplying && s != StageAbandoned {
+	if s := x.progress.stage; s != StagePlanned && s != StageApplying && s != StageAbandoned {
 		return nil
 	}
 	out := map[int]bool{}
-	for i := range x.worker.run.Ops {
-		x.worker.dirs.trim()
-		out[i] = x.isStillAt(&x.worker.run.Ops[i], x.worker.run.Ops[i].From)
+	for i := range x.run.Ops {
+		x.dirs.trim()
+		out[i] = x.isStillAt(&x.run.Ops[i], x.run.Ops[i].From)
 	}
 	return out
 }
 
 // isStillAt reports whether a file is at a place and not at its target; of an NFO, whether the target is missing.
 func (x *execution) isStillAt(o *op, at place) bool {
-	target, err := x.worker.observe(o, o.To)
+	target, err := x.observe(o, o.To)
 	if err != nil || target.state&(stateOurs|stateUnproven) != 0 || o.Verb == organize.VerbNFO {
 		return err == nil && target.state == stateMissing
 	}
-	home, err := x.worker.observe(o, at)
+	home, err := x.observe(o, at)
 	return err == nil && home.state&stateOurs != 0
 }
 
 func (x *execution) markUnreached(unreached map[int]bool) {
-	m := &x.worker.journal.progress
-	for i := range x.worker.run.Ops {
+	for i, f := range x.progress.files {
 		switch {
 		case unreached == nil:
-		case unreached[i] && m.files[i].notDone == "":
-			x.worker.journal.appendFileMark(i, markNotDone, CodeNotReached)
-		case !unreached[i] && m.files[i].notDone == CodeNotReached:
-			x.worker.journal.appendFileMark(i, markOK, "") // the run was resumed in the meantime
+		case unreached[i] && f.notDone == "":
+			x.journal.appendFileMark(i, markNotDone, CodeNotReached)
+		case !unreached[i] && f.notDone == CodeNotReached:
+			x.journal.appendFileMark(i, markOK, "") // the run was resumed in the meantime
 		}
 	}
 }
 
 func (x *execution) undo(ctx context.Context, dry, partial bool, unreached map[int]bool) error {
-	x.worker.ctx = ctx
+	x.ctx = ctx
 	if dry {
-		x.worker.preview = &undoPreview{&x.worker, map[place]int{}, map[uint64]bool{}, map[int]*Problem{}}
+		x.preview = &undoPreview{&x.worker, map[place]int{}, map[uint64]bool{}, map[int]*Problem{}}
 		x.refuseTooBig()
-		x.runSteps(&x.worker, 0, len(x.worker.run.Steps), true)
+		x.runSteps(&x.worker, 0, len(x.run.Steps), true)
 		return nil
 	}
 	if err := x.ensureProbed(); err != nil {
@@ -116,13 +113,13 @@ func (x *execution) undo(ctx context.Context, dry, partial bool, unreached map[i
 	}
 	x.compareFolders()
 	x.markUnreached(unreached)
-	if err := x.worker.journal.enterStage(StageUndoing, x.now()); err != nil {
+	if err := x.journal.enterStage(StageUndoing, x.now()); err != nil {
 		return err
 	}
 	for _, i := range x.refuseTooBig() {
-		x.worker.journal.appendFileMark(i, markNotRestored, CodeNoSpace)
+		x.journal.appendFileMark(i, markNotRestored, CodeNoSpace)
 	}
-	x.filesTotal = 0
+	x.filesTotal, x.bytesTotal, x.onCopied = 0, 0, nil // an undo reports only files
 	for _, wanted := range x.toUndo {
 		if wanted {
 			x.filesTotal++
@@ -130,30 +127,30 @@ func (x *execution) undo(ctx context.Context, dry, partial bool, unreached map[i
 	}
 	x.runInParallel(func(w *worker, first, end int) { x.runSteps(w, first, end, true) })
 	if x.stopCause != nil {
-		return x.worker.journal.sync()
+		return x.journal.sync()
 	}
-	err := x.worker.dirs.removeCreated(nil)
+	err := x.dirs.removeCreated(nil)
 	x.clearProbes()
 	if err == nil {
 		err = x.restoreFolders(!partial)
 	}
 	if err != nil {
 		x.stopCause = asProblem(err)
-		return x.worker.journal.sync()
+		return x.journal.sync()
 	}
 	return x.finish(x.finalStage())
 }
 
 // finalStage returns the stage after the undo, and sets undoneOps if the undo is partial.
 func (x *execution) finalStage() Stage {
-	m, s := &x.worker.journal.progress, StageUndone
-	for i := range x.worker.run.Ops {
+	s := StageUndone
+	for i, f := range x.progress.files {
 		switch {
-		case x.problems[i] == nil && m.files[i].notDone != "": // the run did not carry out the operation
+		case x.problems[i] == nil && f.notDone != "": // the run did not carry out the operation
 		case x.toUndo[i] && x.problems[i] == nil:
 			x.undoneOps = append(x.undoneOps, i)
-		case m.files[i].undone:
-		case m.files[i].notRestored == "":
+		case f.undone:
+		case f.notRestored == "":
 			s = StageDone // this file is still at its target
 		case s == StageUndone:
 			s = StagePartlyUndone
@@ -166,42 +163,39 @@ func (x *execution) finalStage() Stage {
 }
 
 func (x *execution) compareFolders() {
-	m := &x.worker.journal.progress
-	for i := range x.worker.run.Dirs {
-		if x.worker.run.Dirs[i].New {
+	for i, f := range x.progress.folders {
+		if x.run.Dirs[i].New {
 			continue
 		}
-		x.worker.dirs.trim()
-		dir, err := x.worker.dirs.get(i)
+		x.dirs.trim()
+		dir, err := x.dirs.get(i)
 		if err != nil {
-			if isMissing(err) && !m.folders[i].missing {
-				x.worker.journal.appendFolderMark(i, markMissing)
+			if isMissing(err) && !f.missing {
+				x.journal.appendMark(mark{Mark: markMissing, Folder: new(i)})
 			}
 			continue
 		}
-		info, err := dir.Stat()
-		if err != nil || !x.touchedDirs[i] {
+		if x.progress.stage != StageDone || !x.touchedDirs[i] || f.endTime == (organize.Stamp{}) || f.changedSince {
 			continue
 		}
-		after := m.folders[i].endTime
-		if m.stage == StageDone && after != (organize.Stamp{}) && info.MTime != after && !m.folders[i].changedSince {
-			x.worker.journal.appendFolderMark(i, markChanged)
+		if info, err := dir.Stat(); err == nil && info.MTime != f.endTime {
+			x.journal.appendMark(mark{Mark: markChanged, Folder: new(i)})
 		}
 	}
 }
 
-// recordNotRestored records that an operation can't be undone. If that left the file under its temporary name, the file
+// leaveAtTarget records that an operation can't be undone. If that left the file under its temporary name, the file
 // goes back to its target, and so do the files of the cycle that have since taken the old names.
-func (x *execution) recordNotRestored(w *worker, at int, p *Problem) {
-	first := x.worker.run.Steps[at]
-	for i, s := range x.worker.run.Steps[at:] {
+func (x *execution) leaveAtTarget(w *worker, at int, p *Problem) {
+	first := x.run.Steps[at]
+	for i, s := range x.run.Steps[at:] {
 		if x.problems[s.Op] == nil && x.toUndo[s.Op] {
 			x.problems[s.Op] = p
 			if w.preview == nil {
-				x.worker.journal.appendFileMark(s.Op, markNotRestored, p.Code)
+				x.journal.appendFileMark(s.Op, markNotRestored, p.Code)
 			}
 		}
-		switch from, to := x.worker.run.stepPlaces(s); {
+		switch from, to := x.run.stepPlaces(s); {
 		case i == 0 || !x.toUndo[s.Op]:
 		case w.preview == nil:
 			_ = w.runStep(s, false) // a file that is elsewhere already has a problem
@@ -218,20 +212,20 @@ func (x *execution) recordNotRestored(w *worker, at int, p *Problem) {
 func (x *execution) refuseTooBig() []int {
 	need, free, on := map[uint64]int64{}, map[uint64]uint64{}, map[int]uint64{}
 	sameMount := map[[2]int]bool{} // by the folders of source and target
-	for i := range x.worker.run.Ops {
-		o := &x.worker.run.Ops[i]
+	for i := range x.run.Ops {
+		o := &x.run.Ops[i]
 		if pair := [2]int{o.From.Dir, o.To.Dir}; !x.toUndo[i] || o.Verb != organize.VerbMove || sameMount[pair] {
 			continue
 		}
-		x.worker.dirs.trim()
-		target, err := x.worker.observe(o, o.To)
+		x.dirs.trim()
+		target, err := x.observe(o, o.To)
 		if err != nil || target.state&stateOurs == 0 {
 			continue
 		}
-		if source, err := x.worker.observe(o, o.From); err != nil || source.state != stateMissing {
+		if source, err := x.observe(o, o.From); err != nil || source.state != stateMissing {
 			continue
 		}
-		_, dir, err := x.worker.dirs.nearestExisting(o.From.Dir)
+		_, dir, err := x.dirs.nearestExisting(o.From.Dir)
 		if err != nil {
 			continue
 		}
@@ -265,9 +259,9 @@ type undoPreview struct {
 }
 
 func (v *undoPreview) observe(o *op, at place) (observation, bool) {
-	holder, known := v.holders[at]
+	holder, ok := v.holders[at]
 	switch {
-	case !known:
+	case !ok:
 		return observation{}, false
 	case holder < 0:
 		return observation{state: stateMissing}, true
@@ -294,9 +288,9 @@ func (v *undoPreview) willBeEmpty(i int) bool {
 	names, err := dir.Names()
 	for _, name := range names {
 		at := place{i, name}
-		holder, known := v.holders[at]
+		holder, ok := v.holders[at]
 		below, made := v.worker.run.NewFolders[at]
-		if !(known && holder < 0) && !(made && v.willBeEmpty(below)) {
+		if !(ok && holder < 0) && !(made && v.willBeEmpty(below)) {
 			return false
 		}
 	}
@@ -335,8 +329,8 @@ func (v *undoPreview) checkWritable(dir int) *Problem {
 	if isNotFolder(err) {
 		return nil // a file has the folder's name; the undo moves it away first
 	}
-	p, known := v.writeProblems[dir]
-	if !known {
+	p, ok := v.writeProblems[dir]
+	if !ok {
 		p = v.worker.dirs.checkWritable(dir)
 		v.writeProblems[dir] = p
 	}

@@ -2,12 +2,8 @@ package apply
 
 import (
 	"context"
-	"hash/crc32"
-	"io"
 	"path"
 	"strconv"
-
-	"github.com/cespare/xxhash/v2"
 
 	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/organize"
@@ -32,15 +28,13 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 		return nil, err
 	}
 	x := e.newExecution(j)
-	x.worker.ctx = ctx
+	x.ctx = ctx
 	defer x.close()
-	for _, root := range j.run.Targets {
-		if gone := e.checkRoot(root); gone != nil {
-			return nil, gone
-		}
+	if gone := e.checkRoots(j.run.Targets); gone != nil {
+		return nil, gone
 	}
 	out := &Outcome{Run: id, Results: x.results(), DamagedMarks: j.progress.damagedMarks}
-	stands := out.Results[:0]
+	checked := out.Results[:0]
 	for i, r := range out.Results {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -59,23 +53,22 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 			}
 			r.Status, r.Problem = StatusFailed, asProblem(err)
 		}
-		stands = append(stands, r)
+		checked = append(checked, r)
 	}
-	out.Results = stands
+	out.Results = checked
 	e.findLaterMoves(out, j.run.Begun)
 	return out, nil
 }
 
 func (x *execution) verify(o *op, deep bool) (Status, error) {
-	x.worker.dirs.trim()
-	target, err := x.worker.observe(o, o.To)
-	p := &x.worker.journal.progress
-	interrupted := p.stage.IsUnfinished() || p.stage == StageAbandoned
+	x.dirs.trim()
+	target, err := x.observe(o, o.To)
+	interrupted := x.progress.stage.IsUnfinished() || x.progress.stage == StageAbandoned
 	switch {
 	case err != nil:
 		return "", err
-	case interrupted && (x.isStillAt(o, o.From) || o.TempNumber > 0 && x.isStillAt(o, x.worker.run.tempPlace(o))):
-		return p.sourceStatus(), nil
+	case interrupted && (x.isStillAt(o, o.From) || o.TempNumber > 0 && x.isStillAt(o, x.run.tempPlace(o))):
+		return x.progress.sourceStatus(), nil
 	case target.state == stateMissing:
 		return StatusGone, nil
 	case target.state == stateEdited && o.Verb != organize.VerbSymlink:
@@ -91,29 +84,22 @@ func (x *execution) verify(o *op, deep bool) (Status, error) {
 // verifyContent compares a file's content with the checksum of its copy and with the CRC-32 in its name.
 func (x *execution) verifyContent(o *op) (Status, error) {
 	wanted, named := namedCRC(o)
-	known := x.worker.journal.progress.files[o.Index].targetCopy
-	if !named && (known == nil || known.Sum == 0) {
+	made := x.progress.files[o.Index].targetCopy
+	hashed := made != nil && made.Sum != 0
+	if !named && !hashed {
 		return StatusOK, nil
 	}
-	dir, err := x.worker.dirs.get(o.To.Dir)
+	dir, err := x.dirs.get(o.To.Dir)
 	if err != nil {
 		return "", err
 	}
-	f, err := dir.OpenForReading(o.To.Name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	f.DropCache()
-	crc, sum := crc32.NewIEEE(), xxhash.New()
-	content := interruptible{io.NewSectionReader(f, 0, o.Size), x.worker.ctx}
-	if _, err := io.Copy(io.MultiWriter(crc, sum), content); err != nil {
-		return "", err
-	}
+	sum, crc, err := x.hashContent(dir, o.To.Name, o.Size)
 	switch {
-	case known != nil && known.Sum != 0 && sum.Sum64() != known.Sum:
+	case err != nil:
+		return "", err
+	case hashed && sum != made.Sum:
 		return StatusEdited, nil
-	case named && crc.Sum32() != wanted:
+	case named && crc != wanted:
 		return StatusBadCRC, nil
 	}
 	return StatusOK, nil
