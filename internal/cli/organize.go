@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -258,11 +257,11 @@ func (o *organizeRun) finish(ctx context.Context, incomplete error) error {
 	var err error
 	switch {
 	case o.planFile == "-":
-		err = writePlan(o.f.streams.Out, result)
+		err = result.Write(o.f.streams.Out)
 	case o.yes:
 		return cmp.Or(o.apply(ctx, result), o.strictError(result, incomplete))
 	case o.planFile != "":
-		err = savePlan(o.planFile, func(w io.Writer) error { return writePlan(w, result) })
+		err = savePlan(o.planFile, result.Write)
 	case o.format == "ndjson":
 		err = o.printOps(result)
 	default:
@@ -301,19 +300,6 @@ func renderPlan(r *organize.Result) (string, error) {
 	text.Grow(size)
 	err := r.Write(&text)
 	return text.String(), err
-}
-
-// writePlan checks that organize.Parse accepts the text before it writes it.
-func writePlan(out io.Writer, r *organize.Result) error {
-	text, err := renderPlan(r)
-	if err != nil {
-		return err
-	}
-	if err := organize.CheckText(text); err != nil {
-		return lang.Error("read back what was planned: %w", err)
-	}
-	_, err = io.WriteString(out, text)
-	return err
 }
 
 func (o *organizeRun) printPlanSummary(r *organize.Result) {

@@ -172,7 +172,7 @@ func (a *planPrompt) edit(ctx context.Context) error {
 func openEditor(ctx context.Context, f *factory, r *organize.Result, text []byte) ([]byte, error) {
 	if text == nil {
 		var b bytes.Buffer
-		if err := writePlan(&b, r); err != nil {
+		if err := r.Write(&b); err != nil {
 			return nil, err
 		}
 		text = b.Bytes()
@@ -218,7 +218,7 @@ func (a *planPrompt) save(ctx context.Context) (bool, error) {
 			_, err := w.Write(a.editedText)
 			return err
 		}
-		return writePlan(w, a.result)
+		return a.result.Write(w)
 	})
 	if err != nil {
 		printError(a.f.streams, err)

@@ -35,22 +35,11 @@ func (e *PlanError) Text() lang.Text {
 // Parse parses and checks a plan's text. It requires a complete header and valid lines. No source or target may occur
 // twice, and CleanName must leave each target unchanged, except for folders that the header lists. The error is a
 // *PlanError.
-func Parse(text string) (*Plan, error) { return parse(text, false) }
-
-// CheckText returns the error of Parse, but needs only two thirds of the memory.
-func CheckText(text string) error {
-	_, err := parse(text, true)
-	return err
-}
-
-func parse(text string, checkOnly bool) (*Plan, error) {
+func Parse(text string) (*Plan, error) {
 	files := strings.Count(text, "\n") / 2 // an estimate: growing the maps would take 50% longer for a big plan
 	p := parser{
-		plan: &Plan{}, sources: make(map[string]int, files), targets: make(map[string]pathClaim, files),
-		folders: map[Folder]bool{}, checkOnly: checkOnly,
-	}
-	if !checkOnly {
-		p.plan.Units = make([]Unit, 0, files)
+		plan:    &Plan{Units: make([]Unit, 0, files)},
+		sources: make(map[string]int, files), targets: make(map[string]pathClaim, files), folders: map[Folder]bool{},
 	}
 	p.readLines(strings.TrimPrefix(text, "\ufeff"))
 	return p.plan, p.err()
@@ -65,7 +54,6 @@ type parser struct {
 	pendingOp     *Op                  // the operation that still needs its "to" line; nil for none
 	skipNextTo    bool                 // the last line began with an unknown word, so skip its "to" line
 	endReached    bool                 // the line "end" has been read
-	checkOnly     bool                 // keep only the last unit in memory
 	sources       map[string]int       // by path: the line that names it
 	targets       map[string]pathClaim // every target and its parent folders, by path after FoldName
 	lastFolder    Folder               // the folder of the last target, with a final slash
@@ -172,9 +160,6 @@ func (p *parser) readIn() {
 }
 
 func (p *parser) beginUnit() {
-	if p.checkOnly {
-		p.plan.Units = p.plan.Units[:0]
-	}
 	p.plan.Units = append(p.plan.Units, *p.inLine)
 	p.unitBegun = true
 }

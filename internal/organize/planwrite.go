@@ -18,10 +18,10 @@ func (p *Plan) Write(w io.Writer) error {
 	out.writeLine("mode", string(p.Mode))
 	out.writeLine("layout", p.Layout)
 	for i, r := range p.Sources {
-		out.writeRoot("source", i, r)
+		out.writeLine("source", strconv.Itoa(i+1), r.String())
 	}
 	for i, r := range p.Targets {
-		out.writeRoot("target", i, r)
+		out.writeLine("target", strconv.Itoa(i+1), r.String())
 	}
 	for _, f := range p.Folders {
 		out.writeLine("folder", strconv.Itoa(f.Target+1), Quote(f.Path))
@@ -35,7 +35,12 @@ func (p *Plan) Write(w io.Writer) error {
 			out.writeLine("in", strconv.Itoa(u.Source+1), strconv.Itoa(u.Target+1), Quote(u.Dir))
 			in = u
 		}
-		out.writeUnit(u)
+		if u.Work.Kind != "" {
+			out.writeLine("#", u.Work.String())
+		}
+		for k := range u.Ops {
+			out.writeOp(&u.Ops[k], u.Ops[0].Verb, k > 0)
+		}
 	}
 	if len(p.Skipped) > 0 {
 		out.writeLine()
@@ -49,12 +54,9 @@ func (p *Plan) Write(w io.Writer) error {
 }
 
 // textWriter writes lines of words. It ignores errors, because the bufio.Writer returns them from Flush.
-type textWriter struct {
-	*bufio.Writer
-	scratch []byte
-}
+type textWriter struct{ *bufio.Writer }
 
-func (w *textWriter) writeLine(words ...string) {
+func (w textWriter) writeLine(words ...string) {
 	for i, word := range words {
 		if i > 0 {
 			_ = w.WriteByte(' ')
@@ -64,44 +66,25 @@ func (w *textWriter) writeLine(words ...string) {
 	_ = w.WriteByte('\n')
 }
 
-func (w *textWriter) writeRoot(word string, i int, r Root) {
-	w.writeLine(word, strconv.Itoa(i+1), r.String())
-}
-
-func (w *textWriter) writeUnit(u *Unit) {
-	if u.Work.Kind != "" {
-		w.writeLine("#", u.Work.String())
-	}
-	for i := range u.Ops {
-		w.writeOp(&u.Ops[i], u.Ops[0].Verb, i > 0)
-	}
-}
-
-func (w *textWriter) writeOp(op *Op, first Verb, with bool) {
-	if op.Verb == VerbNFO {
-		w.writeLine("nfo", op.NFO.String())
-		w.writeLine("  to", Quote(op.To))
-		return
-	}
-	b := w.scratch[:0]
+func (w textWriter) writeOp(op *Op, first Verb, with bool) {
+	verb := op.Verb.String()
 	switch {
+	case op.Verb == VerbNFO:
 	case with && op.Verb == first:
-		b = append(b, "with "...)
+		verb = "with"
 	case with:
-		b = append(append(append(b, "with "...), op.Verb.String()...), ' ')
-	default:
-		b = append(append(b, op.Verb.String()...), ' ')
+		verb = "with " + verb
 	}
-	b = append(strconv.AppendInt(b, op.Size, 10), ' ')
-	b = append(op.MTime.Append(b), ' ')
-	b = append(append(b, formatInode(op.Inode)...), ' ')
-	b = append(append(b, Quote(op.Source)...), "\n  to "...)
-	b = append(append(b, Quote(op.To)...), '\n')
-	_, _ = w.Write(b)
-	w.scratch = b
+	if op.Verb == VerbNFO {
+		w.writeLine(verb, op.NFO.String())
+	} else {
+		size := strconv.FormatInt(op.Size, 10)
+		w.writeLine(verb, size, op.MTime.String(), formatInode(op.Inode), Quote(op.Source))
+	}
+	w.writeLine("  to", Quote(op.To))
 }
 
-func (w *textWriter) writeSkipped(l SkippedFile) {
+func (w textWriter) writeSkipped(l SkippedFile) {
 	words := []string{"#", string(l.Code), "", ui.Printable(l.Path)}
 	if l.Why != "" {
 		words = append(words, "", "("+ui.Escaped(ui.OneLine(l.Why.String()))+")")
