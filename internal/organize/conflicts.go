@@ -211,17 +211,16 @@ func versionLabels(group []*video) []string {
 func labelsFromFields(group []*video, first, second int) []string {
 	var labels []string
 	for _, v := range group {
+		if v.tags == nil {
+			return nil
+		}
 		var words []string
 		for _, field := range slices.Compact([]int{first, second}) {
-			word := ""
-			if v.tags != nil {
-				word = versionFields[field](v.tags)
-			}
-			if word == "" && (field > 0 || v.tags == nil) {
-				return nil
-			}
+			word := versionFields[field](v.tags)
 			if word != "" {
 				words = append(words, word)
+			} else if field > 0 {
+				return nil
 			}
 		}
 		label := ""
@@ -235,12 +234,8 @@ func labelsFromFields(group []*video, first, second int) []string {
 
 // labelsIfDistinct returns the labels; nil if two of them are equal.
 func labelsIfDistinct(labels []string) []string {
-	seen := map[string]bool{}
-	for _, l := range labels {
-		if seen[FoldName(l)] {
-			return nil
-		}
-		seen[FoldName(l)] = true
+	if len(groupDuplicates(labels, FoldName)) > 0 {
+		return nil
 	}
 	return labels
 }

@@ -1,7 +1,6 @@
 package organize
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -16,10 +15,11 @@ type Layout struct {
 	Episode Template // an episode's file in the season's folder, without the extension
 	Movie   Template // a film's folder and file, without the extension
 
-	episodeSeparator string // between the numbers of several episodes in one file
-	allowsGaps       bool   // the server understands a file with episodes that are not consecutive
-	supportsVersions bool   // the server supports several versions of an episode
-	extrasFolder     string // the name of the folder for extras
+	episodeSeparator string   // between the numbers of several episodes in one file
+	allowsGaps       bool     // the server understands a file with episodes that are not consecutive
+	supportsVersions bool     // the server supports several versions of an episode
+	extrasFolder     string   // the name of the folder for extras
+	movieFolder      Template // the part of Movie before the last slash; empty if films get no folder
 }
 
 // Templates are the four templates of a layout as text.
@@ -89,7 +89,6 @@ func NewLayout(name string, own Templates) (Layout, error) {
 	}
 	layout, texts := layoutTable[i].layout, layoutTable[i].templates
 	layout.Name = name
-	var errs []error
 	for _, t := range []struct {
 		to        *Template
 		text, own string
@@ -103,11 +102,12 @@ func NewLayout(name string, own Templates) (Layout, error) {
 			t.text = t.own
 		}
 		var err error
-		*t.to, err = ParseTemplate(t.text)
-		errs = append(errs, err)
+		if *t.to, err = ParseTemplate(t.text); err != nil {
+			return Layout{}, err
+		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return Layout{}, errs[slices.IndexFunc(errs, func(e error) bool { return e != nil })]
+	if slash := strings.LastIndexByte(layout.Movie.text, '/'); slash >= 0 {
+		layout.movieFolder, _ = ParseTemplate(layout.Movie.text[:slash]) // empty if the slash is in an optional piece
 	}
 	e := layout.Episode
 	if !e.hasField(fieldName) && (!e.hasField(fieldSeason) || !e.hasField(fieldEpisode)) {
@@ -121,21 +121,9 @@ func NewLayout(name string, own Templates) (Layout, error) {
 
 // hasOwnFolder reports whether each work of this kind gets a folder of its own.
 func (l *Layout) hasOwnFolder(kind string) bool {
+	folder := l.movieFolder
 	if kind == "tv" {
-		return identifiesWork(l.Show.nodes)
+		folder = l.Show
 	}
-	text := l.Movie.text
-	slash := strings.LastIndexByte(text, '/')
-	if slash < 0 {
-		return false
-	}
-	folder, err := ParseTemplate(text[:slash])
-	return err == nil && identifiesWork(folder.nodes)
-}
-
-func identifiesWork(nodes []node) bool {
-	return slices.ContainsFunc([]field{fieldTitle, fieldOriginalTitle, fieldTMDB, fieldTVDB, fieldIMDB},
-		func(f field) bool {
-			return hasField(nodes, f)
-		})
+	return slices.ContainsFunc([]field{fieldTitle, fieldOriginalTitle, fieldTMDB, fieldTVDB, fieldIMDB}, folder.hasField)
 }

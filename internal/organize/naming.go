@@ -232,31 +232,12 @@ func numberOrEmpty(n int) string {
 	return strconv.Itoa(n)
 }
 
-// formatAbsolute formats absolute episode numbers: "12.5", or "3-4" for several.
-func formatAbsolute(list []float64) string {
-	var out []string
-	for _, n := range list {
-		out = append(out, strconv.FormatFloat(n, 'f', -1, 64))
-	}
-	return strings.Join(out, "-")
-}
-
 // formatEpisodes formats the episodes of a file: "1-E3" for a range, or "1E2E3" for a server that reads lists.
 func (l *Layout) formatEpisodes(list []int) string {
-	if len(list) == 1 {
-		return strconv.Itoa(list[0])
-	}
 	if l.episodeSeparator != "E" && len(list) > 1 {
 		list = []int{list[0], list[len(list)-1]}
 	}
-	var b strings.Builder
-	for i, n := range list {
-		if i > 0 {
-			b.WriteString(l.episodeSeparator)
-		}
-		b.WriteString(strconv.Itoa(n))
-	}
-	return b.String()
+	return joinNumbers(list, l.episodeSeparator)
 }
 
 // genericTitle matches titles that only number the episode, such as "Episode 5", or are "TBA".

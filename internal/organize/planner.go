@@ -104,8 +104,6 @@ type recordFolder struct {
 	err       error
 }
 
-type fileIdentity struct{ device, inode uint64 }
-
 // video is a file from a record, or an extra, that a plan places or skips.
 type video struct {
 	recordDir      string // the folder's path as in the record, with a final slash
@@ -207,12 +205,12 @@ func (p *Planner) Plan() *Result {
 }
 
 func (p *Planner) skipSecondHardLinks() {
-	firsts := map[fileIdentity]*video{}
+	firsts := map[[2]uint64]*video{} // by device and inode
 	for _, v := range p.videos {
 		if v.item.Links < 2 || v.item.Inode == 0 {
 			continue
 		}
-		key := fileIdentity{v.item.Device, v.item.Inode}
+		key := [2]uint64{v.item.Device, v.item.Inode}
 		first, known := firsts[key]
 		switch {
 		case !known:

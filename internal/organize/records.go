@@ -2,9 +2,9 @@ package organize
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
@@ -57,7 +57,7 @@ func (p *Planner) readRecord(v *video, r *report.Record) {
 			group: q.Group, edition: q.Edition, crc: q.Checksum,
 		}
 		if q.Absolute {
-			read.absolute = formatAbsolute(q.Episodes)
+			read.absolute = joinNumbers(q.Episodes, "-") // such as "12.5", or "3-4" for several
 		}
 		v.tags = n.cleanTags(read)
 	}
@@ -125,7 +125,7 @@ func (o *Options) skipReason(r *report.Record) (Code, lang.Text) {
 	case lowestConfidence(r) < o.MinConfidence && r.Source != "pin":
 		return CodeLowConfidence, lang.Text(report.Percent(lowestConfidence(r)) + " " + Entry{r.Kind, r.TMDBID}.String())
 	case r.Kind == "tv" && !o.Layout.allowsGaps && !areContiguous(r.Episodes):
-		return CodeNotContiguous, lang.Text(formatNumbers(r.Episodes))
+		return CodeNotContiguous, lang.Text(joinNumbers(r.Episodes, ", "))
 	}
 	return "", ""
 }
@@ -139,12 +139,8 @@ func areContiguous(episodes []int) bool {
 	return true
 }
 
-func formatNumbers(list []int) string {
-	var out []string
-	for _, n := range list {
-		out = append(out, strconv.Itoa(n))
-	}
-	return strings.Join(out, ", ")
+func joinNumbers[T int | float64](list []T, separator string) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", separator)
 }
 
 func (v *video) skip(code Code, why lang.Text) { v.code, v.why = code, why }

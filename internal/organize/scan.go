@@ -242,16 +242,9 @@ func decodeEscape(s string) (decoded byte, size int) {
 	case '"', '\\':
 		return s[0], 1
 	case 'x':
-		if len(s) < 3 {
-			return 0, 0
+		if n, err := strconv.ParseUint(s[1:min(3, len(s))], 16, 8); err == nil && len(s) > 2 {
+			return byte(n), 3
 		}
-		high, low := strings.IndexByte(hexDigits, s[1]|0x20), strings.IndexByte(hexDigits, s[2]|0x20)
-		if high < 0 || low < 0 {
-			return 0, 0
-		}
-		return byte(high<<4 | low), 3
 	}
 	return 0, 0
 }
-
-const hexDigits = "0123456789abcdef"
