@@ -103,17 +103,17 @@ func (e *ImportError) Text() lang.Text {
 func (e *ImportError) Unwrap() error { return e.Err }
 
 func importError(file string, err error) error {
-	var own *storeError
-	var at *lineError
-	switch {
-	case errors.As(err, &own):
+	if own, ok := errors.AsType[*storeError](err); ok {
 		return own.err
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
-	case errors.As(err, &at):
-		return &ImportError{file, at.line, at.err}
 	}
-	return &ImportError{File: file, Err: err}
+	line := 0
+	if at, ok := errors.AsType[*ImportError](err); ok {
+		line, err = at.Line, at.Err
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &ImportError{file, line, err}
 }
 
 const lockTimeout = time.Hour // another import ends some time; the user can stop waiting with Ctrl-C
@@ -226,11 +226,7 @@ func (c *collector) countRow(id int) {
 
 func (c *collector) addAnime(a anime) error {
 	c.countRow(a.ID)
-	records, err := animeRecords(a)
-	if err != nil {
-		return err
-	}
-	return c.add(records)
+	return c.add(animeRecords(a))
 }
 
 func (c *collector) addTitle(t titleRow) error {
@@ -256,10 +252,8 @@ func (c *collector) add(records []record) error {
 		if err := c.records.add(r); err != nil {
 			return err
 		}
-		switch r.bucket {
-		case bucketListTitles, bucketAniDBTitles, bucketTVTitles, bucketFilmTitles:
+		if slices.Contains([]bucket{bucketListTitles, bucketAniDBTitles, bucketTVTitles, bucketFilmTitles}, r.bucket) {
 			c.info.Titles++
-		default:
 		}
 	}
 	return nil

@@ -24,16 +24,14 @@ var (
 	animeListsXML = listFormat{AnimeLists, func(r io.Reader, c *collector) error { return readAnimeLists(r, c.addAnime) }}
 	aniDBXML      = listFormat{AniDB, func(r io.Reader, c *collector) error { return readAniDBXML(r, c.addTitle) }}
 	aniDBLines    = listFormat{AniDB, func(r io.Reader, c *collector) error { return readAniDBLines(r, c.addTitle) }}
-	tvExport      = listFormat{
-		TVExport,
-		func(r io.Reader, c *collector) error { return readExport(r, match.TV, c.addExport) },
-	}
-	animeIDs   = listFormat{AnimeIDs, func(r io.Reader, c *collector) error { return readAnimeIDs(r, c.addIDs) }}
-	filmExport = listFormat{
-		FilmExport,
-		func(r io.Reader, c *collector) error { return readExport(r, match.Movie, c.addExport) },
-	}
+	animeIDs      = listFormat{AnimeIDs, func(r io.Reader, c *collector) error { return readAnimeIDs(r, c.addIDs) }}
+	tvExport      = listFormat{TVExport, exportReader(match.TV)}
+	filmExport    = listFormat{FilmExport, exportReader(match.Movie)}
 )
+
+func exportReader(kind match.Kind) func(io.Reader, *collector) error {
+	return func(r io.Reader, c *collector) error { return readExport(r, kind, c.addExport) }
+}
 
 // detect returns the format of a list. It looks at the beginning of the content, because file names may be arbitrary,
 // and consumes nothing.
@@ -91,7 +89,7 @@ func detectExport(text []byte) (listFormat, error) {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	var l exportLine
 	if err := json.Unmarshal(line, &l); err != nil {
-		return listFormat{}, &lineError{1, lang.Error("it is not JSON as TMDB writes it: %w", err)}
+		return listFormat{}, lineError(1, lang.Error("it is not JSON as TMDB writes it: %w", err))
 	}
 	switch kind, _, _ := l.kind(); kind {
 	case match.TV:
@@ -121,7 +119,7 @@ func eachElement[T any](r io.Reader, root, name string, do func(T) error) error 
 		case errors.Is(err, io.EOF) && at == after:
 			return nil
 		case errors.Is(err, io.EOF):
-			return &lineError{line, errors.New("it ends before <" + root + "> does")}
+			return lineError(line, errors.New("it ends before <"+root+"> does"))
 		case err != nil:
 			return elementError(root, line, err)
 		}
@@ -151,28 +149,22 @@ func eachElement[T any](r io.Reader, root, name string, do func(T) error) error 
 	}
 }
 
-func elementError(element string, line int, err error) *lineError {
+func elementError(element string, line int, err error) error {
 	if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
-		return &lineError{syntax.Line, errors.New(syntax.Msg)}
+		return lineError(syntax.Line, errors.New(syntax.Msg))
 	}
 	if errors.Is(err, errLargeElement) {
 		err = fmt.Errorf("<%s> %w", element, err)
 	}
-	return &lineError{line, err}
+	return lineError(line, err)
 }
 
-type lineError struct {
-	line int
-	err  error
-}
-
-func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
-func (e *lineError) Unwrap() error { return e.err }
+func lineError(line int, err error) error { return &ImportError{Line: line, Err: err} }
 
 const maxLineSize = 1 << 20
 
-// eachLine calls do with every line that is not empty, and wraps its error in a *lineError. If reading fails, it
-// returns that error and does not call do with the incomplete line.
+// eachLine calls do with every line that is not empty, and adds the line to its error. If reading fails, it returns
+// that error and does not call do with the incomplete line.
 func eachLine(r io.Reader, do func(text string) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 64<<10), maxLineSize)
@@ -189,7 +181,7 @@ func eachLine(r io.Reader, do func(text string) error) error {
 		if err := do(text); errors.As(err, new(*storeError)) {
 			return err
 		} else if err != nil {
-			return &lineError{n, err}
+			return lineError(n, err)
 		}
 	}
 	err := lines.Err()
@@ -197,7 +189,7 @@ func eachLine(r io.Reader, do func(text string) error) error {
 		err = lang.Error("the line is longer than 1 MiB")
 	}
 	if err != nil {
-		return &lineError{n + 1, err}
+		return lineError(n+1, err)
 	}
 	return nil
 }

@@ -214,11 +214,8 @@ func idOf(key []byte) int {
 	return int(binary.BigEndian.Uint32(key[len(key)-4:]))
 }
 
-func animeRecords(a anime) ([]record, error) {
-	value, err := json.Marshal(a)
-	if err != nil {
-		return nil, err
-	}
+func animeRecords(a anime) []record {
+	value, _ := json.Marshal(a) // an anime always has a JSON form
 	out := []record{{bucketAnime, idKey(a.ID), value}}
 	if a.TVID > 0 {
 		out = append(out, record{bucketAnimeOfSeries, idKey(a.TVID, a.ID), nil})
@@ -232,7 +229,7 @@ func animeRecords(a anime) ([]record, error) {
 	for _, k := range looseKeys(a.Name) {
 		out = append(out, record{bucketListLooseTitles, titleKey(k, a.ID), []byte(a.Name)})
 	}
-	return out, nil
+	return out
 }
 
 func titleRecords(t titleRow) []record {

@@ -53,9 +53,7 @@ func (x *Index) Lookup(text string) ([]Candidate, error) {
 	if key == "" {
 		return nil, nil
 	}
-	var out []Candidate
-	err := x.db.View(func(tx *bolt.Tx) error {
-		out = nil
+	out, err := view(x, func(tx *bolt.Tx) (out []Candidate) {
 		for _, hit := range animeByTitle(tx, key, bucketAniDBTitles, bucketListTitles) {
 			out = append(out, candidatesOf(tx, hit)...)
 		}
@@ -68,7 +66,7 @@ func (x *Index) Lookup(text string) ([]Candidate, error) {
 				out = append(out, Candidate{Kind: kind, ID: id, Text: text, Original: text, Popularity: popularity})
 			})
 		}
-		return nil
+		return out
 	})
 	slices.SortStableFunc(out, func(a, b Candidate) int {
 		return cmp.Or(
@@ -101,36 +99,53 @@ func (x *Index) LookupLoosely(text string) ([]Candidate, error) {
 	if len(plain) < minLooseKey {
 		return nil, nil
 	}
-	var out []Candidate
-	err := x.db.View(func(tx *bolt.Tx) error {
-		out = nil
+	return view(x, func(tx *bolt.Tx) (out []Candidate) {
 		for _, mark := range []string{spellingMark, mainTitleMark} {
 			for _, hit := range animeByTitle(tx, mark+plain, bucketAniDBLooseTitles, bucketListLooseTitles) {
 				out = append(out, candidatesOf(tx, hit)...)
 			}
 			if len(out) > 0 {
-				return nil
+				break
 			}
 		}
+		return out
+	})
+}
+
+func view[T any](x *Index, read func(*bolt.Tx) T) (out T, err error) {
+	err = x.db.View(func(tx *bolt.Tx) error {
+		out = read(tx)
 		return nil
 	})
 	return out, err
 }
 
-func eachWithTitle(tx *bolt.Tx, b bucket, norm string, do func(id int, value []byte)) {
+// get returns the value of a key; nil if the bucket or the key is missing.
+func get(tx *bolt.Tx, b bucket, key []byte) []byte {
+	if from := tx.Bucket(b.name()); from != nil {
+		return from.Get(key)
+	}
+	return nil
+}
+
+// eachID calls do for the records whose key is the prefix and an id.
+func eachID(tx *bolt.Tx, b bucket, prefix []byte, do func(id int, value []byte)) {
 	from := tx.Bucket(b.name())
 	if from == nil {
 		return
 	}
-	prefix := append([]byte(norm), 0)
 	c := from.Cursor()
-	n := 0
-	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix) && n < maxHits; k, v = c.Next() {
+	k, v := c.Seek(prefix)
+	for n := 0; n < maxHits && bytes.HasPrefix(k, prefix); n++ {
 		if len(k) == len(prefix)+4 {
 			do(idOf(k), v)
-			n++
 		}
+		k, v = c.Next()
 	}
+}
+
+func eachWithTitle(tx *bolt.Tx, b bucket, norm string, do func(id int, value []byte)) {
+	eachID(tx, b, append([]byte(norm), 0), do)
 }
 
 func animeByTitle(tx *bolt.Tx, key string, titles, names bucket) []titleRow {
@@ -161,10 +176,8 @@ func candidatesOf(tx *bolt.Tx, hit titleRow) []Candidate {
 		if c.Kind == match.Movie {
 			b = bucketFilmIDs
 		}
-		if ids := tx.Bucket(b.name()); ids != nil {
-			if p, text, ok := readExportValue(ids.Get(idKey(c.ID))); ok {
-				c.Popularity, c.Original = p, text
-			}
+		if p, text, ok := readExportValue(get(tx, b, idKey(c.ID))); ok {
+			c.Popularity, c.Original = p, text
 		}
 		out = append(out, c)
 	}
@@ -178,10 +191,8 @@ func candidatesOf(tx *bolt.Tx, hit titleRow) []Candidate {
 }
 
 func animeOfID(tx *bolt.Tx, id int) (a anime, ok bool) {
-	if b := tx.Bucket(bucketAnime.name()); b != nil {
-		a.ID, ok = id, json.Unmarshal(b.Get(idKey(id)), &a) == nil
-	}
-	return a, ok
+	a.ID = id
+	return a, json.Unmarshal(get(tx, bucketAnime, idKey(id)), &a) == nil
 }
 
 func (a anime) seriesCandidate() Candidate {
@@ -194,68 +205,42 @@ func (a anime) seriesCandidate() Candidate {
 // Siblings returns the lists' mapping of each anime that is part of a TMDB series, as candidates whose Text is the
 // anime's name.
 func (x *Index) Siblings(tv int) ([]Candidate, error) {
-	var out []Candidate
-	err := x.db.View(func(tx *bolt.Tx) error {
-		out = nil
-		eachSecondID(tx, bucketAnimeOfSeries, tv, func(id int) {
+	return view(x, func(tx *bolt.Tx) (out []Candidate) {
+		eachID(tx, bucketAnimeOfSeries, idKey(tv), func(id int, _ []byte) {
 			if a, ok := animeOfID(tx, id); ok {
 				out = append(out, a.seriesCandidate())
 			}
 		})
-		return nil
+		return out
 	})
-	return out, err
 }
 
 // AnimeOfFilm returns the AniDB ids that the lists map to a TMDB film.
-func (x *Index) AnimeOfFilm(film int) (out []int, err error) {
-	err = x.db.View(func(tx *bolt.Tx) error {
-		out = nil
-		eachSecondID(tx, bucketAnimeOfFilm, film, func(id int) { out = append(out, id) })
-		return nil
+func (x *Index) AnimeOfFilm(film int) ([]int, error) {
+	return view(x, func(tx *bolt.Tx) (out []int) {
+		eachID(tx, bucketAnimeOfFilm, idKey(film), func(id int, _ []byte) { out = append(out, id) })
+		return out
 	})
-	return out, err
 }
 
 // IDsOf returns the other catalogues' ids of an AniDB id. An unknown id is 0.
-func (x *Index) IDsOf(anime int) (ids IDs, err error) {
-	err = x.db.View(func(tx *bolt.Tx) error {
-		ids = IDs{AniDB: anime}
-		if b := tx.Bucket(bucketOtherIDs.name()); b != nil {
-			if v := b.Get(idKey(anime)); len(v) == 8 {
-				ids.AniList, ids.MAL = idOf(v[:4]), idOf(v)
-			}
+func (x *Index) IDsOf(anime int) (IDs, error) {
+	return view(x, func(tx *bolt.Tx) IDs {
+		ids := IDs{AniDB: anime}
+		if v := get(tx, bucketOtherIDs, idKey(anime)); len(v) == 8 {
+			ids.AniList, ids.MAL = idOf(v[:4]), idOf(v)
 		}
-		return nil
+		return ids
 	})
-	return ids, err
-}
-
-func eachSecondID(tx *bolt.Tx, of bucket, first int, do func(second int)) {
-	b := tx.Bucket(of.name())
-	if b == nil {
-		return
-	}
-	prefix := idKey(first)
-	c := b.Cursor()
-	k, _ := c.Seek(prefix)
-	for n := 0; k != nil && bytes.HasPrefix(k, prefix) && n < maxHits; n++ {
-		do(idOf(k))
-		k, _ = c.Next()
-	}
 }
 
 // Stats returns what was imported, in the order of sources, and the file's size in bytes.
 func (x *Index) Stats() (infos []SourceInfo, size int64, err error) {
 	err = x.db.View(func(tx *bolt.Tx) error {
-		infos, size = nil, tx.Size()
-		b := tx.Bucket(metaName)
-		if b == nil {
-			return nil
-		}
+		size = tx.Size()
 		for _, s := range sources {
 			var info SourceInfo
-			if v := b.Get([]byte(s)); v != nil && json.Unmarshal(v, &info) == nil {
+			if b := tx.Bucket(metaName); b != nil && json.Unmarshal(b.Get([]byte(s)), &info) == nil {
 				infos = append(infos, info)
 			}
 		}
