@@ -180,11 +180,11 @@ func questionsAbout(s series, entry *match.Entry, decided map[int]match.Decision
 
 // firstNumber returns the first episode number of a name, if all of them are whole numbers.
 func firstNumber(r release.Release) (n int, ok bool) {
-	fraction := func(e float64) bool { return e != math.Trunc(e) || e < 0 }
-	if len(r.Episodes) == 0 || slices.ContainsFunc(r.Episodes, fraction) {
+	list, ok := wholeNumbers(r.Episodes)
+	if !ok {
 		return 0, false
 	}
-	return int(r.Episodes[0]), true
+	return list[0], true
 }
 
 // take returns the collected questions in the order of their first files. Those without a candidate come last.

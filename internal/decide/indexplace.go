@@ -29,10 +29,9 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 		hits = append(hits, hitOf(c))
 	}
 	res := d.resolver.ResolveAmong(ctx, s.Series, hits)
-	step := match.Step{
+	res.Steps = slices.Insert(res.Steps, 0, match.Step{
 		Stage: "index", Detail: lang.Textf("entries that the title index has under this title: %d", len(hits)),
-	}
-	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
+	})
 	switch {
 	case res.Status == match.Matched:
 		if res.Confidence < match.ConvincingConfidence || !hasYearNearby(res.Entry, s.Year) ||
@@ -173,10 +172,8 @@ func placeOffline(d match.Decision, r release.Release, c index.Candidate, siblin
 	}
 	sequels := func(n int) bool { return mayBelongToSequel(n, c, siblings) }
 	if season, numbers, ok := placeEpisodes(c, eps); ok && (len(c.Ranges) > 0 || !slices.ContainsFunc(eps, sequels)) {
-		d.Season, d.Episodes, d.Reason, d.EpisodeConfidence = &season, numbers, offlineReason(
-			season,
-			c.Offset,
-		), &offlineEpisodeConfidence
+		d.Season, d.Episodes, d.EpisodeConfidence = &season, numbers, &offlineEpisodeConfidence
+		d.Reason = offlineReason(season, c.Offset)
 	}
 	return d
 }

@@ -238,10 +238,9 @@ func (d *Deciders) byKnownTitles(ctx context.Context, s *series) (out resolution
 	if res.Status != match.Matched || res.Confidence < match.ConvincingConfidence || !noContraryEvidence(s.Series, res) {
 		return out, false
 	}
-	step := match.Step{
+	res.Steps = slices.Insert(res.Steps, 0, match.Step{
 		Stage: "known", Detail: lang.Textf("%s %d, fetched earlier, has this title: no search needed", e.kind, e.id),
-	}
-	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
+	})
 	s.unlock()
 	return resolution{Resolution: res}, true
 }

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/text/unicode/norm"
@@ -101,8 +100,6 @@ func sortByTitleMatch(found []SearchResult, text string) {
 
 func (d *Deciders) fetchDetails(ctx context.Context, found []SearchResult) error {
 	var group errgroup.Group
-	var mu sync.Mutex
-	var first error
 	for i := range found {
 		f := &found[i]
 		if f.Hit.Kind == match.Movie && !f.FromIndex {
@@ -110,23 +107,18 @@ func (d *Deciders) fetchDetails(ctx context.Context, found []SearchResult) error
 		}
 		group.Go(func() error {
 			e, origin, err := d.Entry(ctx, f.Hit.Kind, f.Hit.ID)
-			if err == nil {
+			switch {
+			case err == nil:
 				f.Entry, f.Hit, f.FromIndex = e, e.Hit(), false
 				f.Origin = f.Origin.CombinedWith(origin)
-				return nil
-			}
-			if errors.Is(err, match.ErrNoEntry) {
+			case errors.Is(err, match.ErrNoEntry):
 				f.Hit.ID = 0
 				return nil
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			first = cmp.Or(first, err)
-			return nil
+			return err
 		})
 	}
-	_ = group.Wait() // each function returns nil; the error is in first
-	return first
+	return group.Wait()
 }
 
 func hitOf(c index.Candidate) match.Hit {

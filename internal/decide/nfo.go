@@ -136,21 +136,17 @@ func (l languages) primary() string {
 // localize gives an entry its title in the first preferred language that has one. TMDB answers in one language only,
 // and falls back to the original title.
 func (l languages) localize(e *match.Entry) *match.Entry {
-	for i, tag := range l {
-		if len(l) == 1 {
-			break // TMDB has already chosen the title
-		}
+	if len(l) < 2 || e.Title != e.OriginalTitle {
+		return e // TMDB has already chosen the title
+	}
+	for _, tag := range l {
 		language, region, _ := strings.Cut(tag, "-")
-		if i == 0 && e.Title != e.OriginalTitle {
-			break
-		}
 		if language == e.OriginalLanguage {
-			e.Title = e.OriginalTitle
-			break
+			return e
 		}
 		if text := translationOf(e, language, region); text != "" {
 			e.Title = text
-			break
+			return e
 		}
 	}
 	return e

@@ -84,11 +84,8 @@ func (c *runPins) splitByPin(s series) []series {
 }
 
 func (c *runPins) forTitle(s match.Series) *pins.Pin {
-	for i, t := range s.Titles {
-		if i > 0 && t.From != release.FromName {
-			continue
-		}
-		if p, ok := c.set.ForTitle(t.Text, s.Year); ok {
+	for _, text := range plainTitles(s) {
+		if p, ok := c.set.ForTitle(text, s.Year); ok {
 			return &p
 		}
 	}
@@ -102,8 +99,7 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 	pin := *s.pin
 	res := d.resolver.ResolveID(ctx, s.Series, pin.Kind, pin.ID)
 	res.DecidedBy = match.DecidedByPin
-	step := match.Step{Stage: "pin", Detail: lang.Textf("pinned: %s", pin.String())}
-	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
+	res.Steps = slices.Insert(res.Steps, 0, match.Step{Stage: "pin", Detail: lang.Textf("pinned: %s", pin.String())})
 	out := resolution{readings: func(r release.Release) []release.Release { return []release.Release{applyPin(r, pin)} }}
 	switch gone := errors.Is(res.Err, match.ErrNoEntry); {
 	case gone:
@@ -220,18 +216,22 @@ func decideByPinOffline(d match.Decision, r release.Release, p pins.Pin, cause e
 }
 
 func wholeEpisodes(r release.Release) ([]int, bool) {
-	if len(r.Episodes) == 0 || len(r.Seasons) > 1 {
+	if len(r.Seasons) > 1 {
 		return nil, false
 	}
 	if n, _ := r.Season(); (r.Special != "" || r.Kind == release.Special) && (n != 0 || len(r.Seasons) == 0) {
 		return nil, false // only TMDB's list can tell which special it is
 	}
-	out := make([]int, 0, len(r.Episodes))
-	for _, e := range r.Episodes {
-		if e != math.Trunc(e) || e < 0 {
+	return wholeNumbers(r.Episodes)
+}
+
+func wholeNumbers(list []float64) ([]int, bool) {
+	out := make([]int, 0, len(list))
+	for _, n := range list {
+		if n != math.Trunc(n) || n < 0 {
 			return nil, false
 		}
-		out = append(out, int(e))
+		out = append(out, int(n))
 	}
-	return out, true
+	return out, len(out) > 0
 }

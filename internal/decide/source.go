@@ -40,24 +40,29 @@ func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.
 	q.Text = strings.ToLower(q.Text) // case makes no difference to TMDB, but would to the cache
 	key := "search/" + string(q.Kind) + "/" + strconv.Itoa(q.Year) + "/" + strconv.Itoa(number) + "/" + q.Text
 	return memoized(&s.memo, key, func() ([]match.Hit, match.Origin, error) {
+		var hits []match.Hit
+		var resp *tmdb.Response
+		var err error
 		if q.Kind == match.Movie {
-			page, resp, err := s.client.SearchMovie(ctx, tmdb.SearchMovieOptions{
+			var page *tmdb.SearchMoviePage
+			page, resp, err = s.client.SearchMovie(ctx, tmdb.SearchMovieOptions{
 				Query: q.Text, Year: q.Year, Page: number, Language: s.language, IncludeAdult: s.includeAdult,
 			})
-			if err != nil {
-				return nil, match.Origin{}, err
+			if err == nil {
+				hits = movieHits(page.Results)
 			}
-			hits := movieHits(page.Results)
-			s.known.addHits(q, hits)
-			return hits, originOf(resp), nil
+		} else {
+			var page *tmdb.SearchTVPage
+			page, resp, err = s.client.SearchTV(ctx, tmdb.SearchTVOptions{
+				Query: q.Text, Year: q.Year, Page: number, Language: s.language, IncludeAdult: s.includeAdult,
+			})
+			if err == nil {
+				hits = tvHits(page.Results)
+			}
 		}
-		page, resp, err := s.client.SearchTV(ctx, tmdb.SearchTVOptions{
-			Query: q.Text, Year: q.Year, Page: number, Language: s.language, IncludeAdult: s.includeAdult,
-		})
 		if err != nil {
 			return nil, match.Origin{}, err
 		}
-		hits := tvHits(page.Results)
 		s.known.addHits(q, hits)
 		return hits, originOf(resp), nil
 	})

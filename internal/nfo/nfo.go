@@ -5,9 +5,9 @@ package nfo
 import (
 	"bytes"
 	"encoding/xml"
+	"io"
 	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/anivault/anivault/internal/lazyregexp"
 )
@@ -185,31 +185,22 @@ func encode(elements ...any) []byte {
 
 // Root returns the name of an XML text's root element, or "" if there is none.
 func Root(text []byte) string {
-	s := strings.TrimPrefix(string(text), "\ufeff")
+	d := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+	d.Strict = false
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // names are ASCII in any encoding
 	for {
-		s = strings.TrimLeft(s, " \t\r\n")
-		var end string
-		switch {
-		case strings.HasPrefix(s, "<!--"):
-			end = "-->"
-		case strings.HasPrefix(s, "<?"):
-			end = "?>"
-		case strings.HasPrefix(s, "<!"):
-			end = ">"
-		case strings.HasPrefix(s, "<"):
-			name := s[1:]
-			if i := strings.IndexAny(name, " \t\r\n/>"); i >= 0 {
-				return name[:i]
+		token, err := d.RawToken()
+		if err != nil {
+			return ""
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			return t.Name.Local
+		case xml.CharData:
+			if len(bytes.TrimSpace(t)) > 0 {
+				return ""
 			}
-			return ""
-		default:
-			return ""
 		}
-		_, rest, found := strings.Cut(s, end)
-		if !found {
-			return ""
-		}
-		s = rest
 	}
 }
 

@@ -1,7 +1,6 @@
 package pins
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -146,8 +145,7 @@ func TestEditsKeepWhatTheyDoNotUnderstand(t *testing.T) {
 
 func TestALaterVersionIsLeftAlone(t *testing.T) {
 	_, err := Parse([]byte("# anivault pins 2\ntv/1 title a\n"))
-	var later *VersionError
-	if !errors.As(err, &later) || later.Version != 2 {
+	if err == nil || !strings.Contains(err.Error(), "version 2") {
 		t.Errorf("read it: %v", err)
 	}
 }

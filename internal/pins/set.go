@@ -60,51 +60,37 @@ func (p Problem) Error() string { return lang.Textf("line %d: %s", p.Line, p.Rea
 
 // Parse reads a file of pins. It only fails for a file with a later version, which this program must not change.
 func Parse(content []byte) (*Set, error) {
-	s := &Set{winningLine: map[subject]int{}}
+	s := &Set{}
 	if len(content) > 0 {
 		sum := sha256.Sum256(content)
 		s.digest = hex.EncodeToString(sum[:8])
 	}
-	content = bytes.TrimLeft(content, "\ufeff")
-	if len(content) == 0 {
-		return s, nil
-	}
-	text := strings.TrimSuffix(string(content), "\n")
-	for i, raw := range strings.Split(text, "\n") {
-		raw = strings.TrimRight(raw, "\r")
-		trimmed := strings.TrimSpace(raw)
-		l := line{text: raw}
-		if v, ok := strings.CutPrefix(trimmed, versionMark); ok && i == 0 {
-			if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil && n > fileVersion {
-				return nil, &VersionError{n}
-			}
+	text := strings.TrimLeft(string(content), "\ufeff")
+	first, _, _ := strings.Cut(text, "\n")
+	if v, ok := strings.CutPrefix(strings.TrimSpace(first), versionMark); ok {
+		if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil && n > fileVersion {
+			return nil, lang.Error("the pins have version %d, but this anivault supports only version %d", n, fileVersion)
 		}
-		if trimmed != "" && trimmed[0] != '#' {
-			p, err := parseLine(trimmed)
-			if err != nil {
-				s.problems = append(s.problems, Problem{Line: i + 1, Text: raw, Reason: lang.TextOf(err)})
+	}
+	number := 0
+	for raw := range strings.Lines(text) {
+		number++
+		l := line{text: strings.TrimRight(raw, "\r\n")}
+		if trimmed := strings.TrimSpace(raw); trimmed != "" && trimmed[0] != '#' {
+			if p, err := parseLine(trimmed); err != nil {
+				s.problems = append(s.problems, Problem{Line: number, Text: l.text, Reason: lang.TextOf(err)})
 			} else {
 				l.pin = &p
 				if n := len(s.lines) - 1; n >= 0 && s.lines[n].pin == nil && p.readNameFrom(strings.TrimSpace(s.lines[n].text)) {
 					l.comment = s.lines[n].text
 					s.lines = s.lines[:n]
 				}
-				s.winningLine[p.subject()] = len(s.lines)
 			}
 		}
 		s.lines = append(s.lines, l)
 	}
+	s.reindex()
 	return s, nil
-}
-
-// VersionError means that a later anivault wrote the file.
-type VersionError struct{ Version int }
-
-func (e *VersionError) Error() string { return e.Text().String() }
-
-// Text returns a message with both versions.
-func (e *VersionError) Text() lang.Text {
-	return lang.Textf("the pins have version %d, but this anivault supports only version %d", e.Version, fileVersion)
 }
 
 // Bytes returns the file's content. Lines that were not changed are as they were read; every line ends with a newline.
@@ -213,9 +199,6 @@ func (s *Set) Digest() string { return s.digest }
 
 // ForPath returns the pin for abs, an absolute path, or else for the nearest folder above it.
 func (s *Set) ForPath(abs string) (Pin, bool) {
-	if len(s.winningLine) == 0 {
-		return Pin{}, false
-	}
 	for key := pathKey(abs); ; {
 		if i, ok := s.winningLine[subject{true, key}]; ok {
 			return *s.lines[i].pin, true
@@ -231,9 +214,6 @@ func (s *Set) ForPath(abs string) (Pin, bool) {
 // ForTitle returns the pin for a title. If year is not 0, it first looks for the title with the year, as in "Title
 // 2019".
 func (s *Set) ForTitle(text string, year int) (Pin, bool) {
-	if len(s.winningLine) == 0 {
-		return Pin{}, false
-	}
 	keys := []string{title.Normalize(text)}
 	if year != 0 {
 		keys = []string{title.Normalize(text + " " + strconv.Itoa(year)), keys[0]}
@@ -266,8 +246,7 @@ func Open(dir string) *Store {
 // Path returns the path of the file, which may not exist yet.
 func (s *Store) Path() string { return s.path }
 
-// Load reads the file; a missing file is an empty Set. If a later anivault wrote the file, the error wraps a
-// *VersionError.
+// Load reads the file; a missing file is an empty Set.
 func (s *Store) Load() (*Set, error) {
 	f, err := lockfile.Open(s.path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {

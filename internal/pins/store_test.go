@@ -101,7 +101,7 @@ func TestALaterVersionsFileIsNotWrittenTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := store.Update(context.Background(), func(*Set) error { return nil })
-	if !errors.As(err, new(*VersionError)) || !strings.Contains(err.Error(), store.Path()) {
+	if err == nil || !strings.Contains(err.Error(), store.Path()+": the pins have version 7") {
 		t.Errorf("error %v", err)
 	}
 	if b, err := os.ReadFile(store.Path()); err != nil || string(b) != later {

@@ -96,8 +96,7 @@ func (m *Machine) Observe(now time.Time, dir string, entries []Entry) (unseen []
 // Remove forgets a folder and all below it.
 func (m *Machine) Remove(dir string) {
 	maps.DeleteFunc(m.folders, func(name string, _ *folder) bool {
-		return name == dir ||
-			strings.HasPrefix(name, dir+"/")
+		return name == dir || strings.HasPrefix(name, dir+"/")
 	})
 }
 
@@ -200,19 +199,13 @@ func (m *Machine) groups() []Group {
 		}
 	}
 	for i := range out {
-		out[i].Fingerprint = m.fingerprint(out[i].Folders)
+		h := fnv.New128a()
+		for _, dir := range out[i].Folders {
+			_, _ = h.Write([]byte(dir + "\x00" + strconv.FormatUint(m.folders[dir].checksum, 16) + "\x00"))
+		}
+		out[i].Fingerprint = hex.EncodeToString(h.Sum(nil))
 	}
 	return out
-}
-
-func (m *Machine) fingerprint(folders []string) string {
-	h := fnv.New128a()
-	for _, dir := range folders {
-		if f := m.folders[dir]; f != nil {
-			_, _ = h.Write([]byte(dir + "\x00" + strconv.FormatUint(f.checksum, 16) + "\x00"))
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Entries returns a folder's entries as of the last scan.
@@ -348,19 +341,10 @@ func (s *State) ShouldReport(file, reason string) bool {
 
 // Prune removes groups whose folder no longer exists, and files in processed folders that are no longer skipped.
 func (s *State) Prune(exists func(dir string) bool, processed []string, skipped map[string]bool) {
-	done := map[string]bool{}
-	for _, dir := range processed {
-		done[dir] = true
-	}
-	for dir := range s.Folders {
-		if !exists(dir) {
-			delete(s.Folders, dir)
-		}
-	}
-	for file := range s.Reported {
+	maps.DeleteFunc(s.Folders, func(dir string, _ Processed) bool { return !exists(dir) })
+	maps.DeleteFunc(s.Reported, func(file, _ string) bool {
 		dir := path.Dir(file)
-		if _, stays := skipped[file]; !exists(dir) || done[dir] && !stays {
-			delete(s.Reported, file)
-		}
-	}
+		_, stays := skipped[file]
+		return !exists(dir) || slices.Contains(processed, dir) && !stays
+	})
 }
