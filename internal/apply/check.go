@@ -174,7 +174,6 @@ func (c *planChecker) checkSources() {
 	}
 }
 
-// checkSource compares a source with the plan.
 func (c *planChecker) checkSource(it *plannedOp, open *folderCache) *Problem {
 	o := &it.op
 	if p := c.folderStates[o.From.Dir].problem; p != nil {
@@ -239,7 +238,6 @@ func (c *planChecker) refuseBundles() {
 	}
 }
 
-// results returns the results of the check, and whether any operation was refused.
 func (c *planChecker) results() (out []Result, refused bool) {
 	c.run.indexPaths()
 	out = make([]Result, len(c.plannedOps))

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -316,8 +317,8 @@ func copyContent(ctx context.Context, from, to File, size int64, onPiece func(re
 		n, err := from.ReadAt(buffer, at)
 		piece := buffer[:n]
 		_, _ = sum.Write(piece)
-		if !isAllZero(piece) {
-			if err := writeFullAt(to, piece, at); err != nil {
+		if len(bytes.TrimLeft(piece, "\x00")) > 0 {
+			if _, err := to.WriteAt(piece, at); err != nil {
 				return 0, err
 			}
 		}
@@ -330,23 +331,6 @@ func copyContent(ctx context.Context, from, to File, size int64, onPiece func(re
 			return 0, err
 		}
 	}
-}
-
-func writeFullAt(f File, p []byte, at int64) error {
-	n, err := f.WriteAt(p, at)
-	if err == nil && n < len(p) {
-		return io.ErrShortWrite
-	}
-	return err
-}
-
-func isAllZero(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 func readUpTo(dir Dir, name string, maxBytes int64) ([]byte, error) {
@@ -406,7 +390,7 @@ func (w *worker) createNFO(o *op, into Dir, name string) (made *copyMark, err er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if err := writeFullAt(file, []byte(o.Text), 0); err != nil {
+	if _, err := file.WriteAt([]byte(o.Text), 0); err != nil {
 		return nil, err
 	}
 	info, err := file.Stat()

@@ -269,7 +269,6 @@ func (x *execution) rollBackBundle(w *worker, at, cause int, p *Problem) bool {
 	return whole
 }
 
-// groupByBundle returns the indexes of each bundle's steps.
 func (r *run) groupByBundle() map[int][]int {
 	out := map[int][]int{}
 	for i := range r.Steps {

@@ -67,10 +67,10 @@ type Dir interface {
 
 // File is an open regular file.
 type File interface {
+	io.ReaderAt
+	io.WriterAt
 	io.Closer
 	Stat() (Info, error)
-	ReadAt(p []byte, off int64) (int, error)
-	WriteAt(p []byte, off int64) (int, error)
 	// Allocate makes the file at least size bytes long and reserves disk space for them.
 	Allocate(size int64) error
 	// Extend sets the length of the file. If that makes it longer, the new part is a hole.

@@ -248,12 +248,7 @@ func (e *JournalError) Text() lang.Text {
 func readHeader(text []byte) (h header, length int, err error) {
 	line, _, whole := bytes.Cut(text, []byte("\n"))
 	err = json.Unmarshal(line, &h)
-	var old int
-	_, noOld := fmt.Sscanf(string(line), "anivault journal %d", &old)
 	switch {
-	case noOld == nil && old < journalFormat:
-		return h, 0, &JournalError{Line: 1, Why: lang.Textf(
-			"an older version of anivault wrote it, in format %d: that version can still put the run back", old)}
 	case h.Format > journalFormat:
 		return h, 0, &JournalError{Line: 1, Why: "a newer version of anivault wrote it", Newer: true}
 	case err != nil || !whole || h.Format != journalFormat:

@@ -125,7 +125,6 @@ func (x *execution) results() []Result {
 	return out
 }
 
-// result returns the result of an operation, still without a status.
 func (r *run) result(o *op) Result {
 	return Result{N: o.N, Unit: o.Unit, Verb: o.Verb, Size: o.Size, Source: r.sourcePath(o), Target: r.pathOf(o.To)}
 }

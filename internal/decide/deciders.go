@@ -36,15 +36,13 @@ type Config struct {
 
 // Deciders decides series. It is safe for concurrent use.
 type Deciders struct {
-	resolver       match.Resolver
-	titleLanguages languages
-	reserve        func(ctx context.Context) (context.Context, func())
-	explainError   func(err error) (text lang.Text, lasts bool)
-	pins           *runPins
-	index          *titleIndex // nil if nothing was imported
-	known          *knownTitles
-	source         *source
-	dialog         *dialog // nil if nobody is asked
+	config   Config
+	resolver match.Resolver
+	pins     *runPins
+	index    *titleIndex // nil if nothing was imported
+	known    *knownTitles
+	source   *source
+	dialog   *dialog // nil if nobody is asked
 }
 
 // deciders are tried in order until one answers; the last one always does.
@@ -75,13 +73,11 @@ func New(c Config) (*Deciders, error) {
 	if err != nil {
 		return nil, err
 	}
-	src := newSource(c.Client, c.Languages, c.Adult)
+	known := &knownTitles{}
+	src := &source{client: c.Client, titleLanguages: c.Languages, includeAdult: c.Adult, known: known}
 	d := &Deciders{
-		resolver: match.Resolver{
-			Source:  src,
-			Options: c.Options,
-		}, titleLanguages: c.Languages, reserve: c.Reserve, explainError: c.ExplainError,
-		pins: user, index: openIndex(c.IndexDir, c.Warn), known: src.known, source: src,
+		config: c, resolver: match.Resolver{Source: src, Options: c.Options},
+		pins: user, index: openIndex(c.IndexDir, c.Warn), known: known, source: src,
 	}
 	if c.Asker != nil {
 		d.dialog = &dialog{asker: c.Asker, open: map[string][]question{}}
@@ -100,7 +96,7 @@ func (d *Deciders) Entry(ctx context.Context, kind match.Kind, id int) (*match.E
 // Decide calls decided exactly once for each file of a series, in any order and possibly after a long wait. A series
 // that exceeds the request budget is still decided if the cache has all the answers it needs.
 func (d *Deciders) Decide(ctx context.Context, s match.Series, decided func(match.File, match.Decision)) {
-	ctx, release := d.reserve(ctx)
+	ctx, release := d.config.Reserve(ctx)
 	defer release()
 	var open []question
 	for _, part := range d.pins.splitByPin(series{Series: s}) {

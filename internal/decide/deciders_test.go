@@ -140,7 +140,7 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 				resolver: match.Resolver{
 					Source: lib, Options: match.DefaultOptions(),
 				}, known: new(knownTitles), pins: choicesOf(t, c.pins...),
-				reserve: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
+				config: Config{Reserve: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} }},
 			}
 			if c.fetched != nil {
 				d.known.addEntry(c.fetched)

@@ -298,7 +298,7 @@ func (d *Deciders) searchText(ctx context.Context, s match.Series, q *Question, 
 	res := d.resolver.Resolve(ctx, s)
 	switch {
 	case res.Err != nil:
-		why, _ := d.explainError(res.Err)
+		why, _ := d.config.ExplainError(res.Err)
 		q.Note = lang.Textf("no answer from TMDB: %s", why)
 		return
 	case len(res.Candidates) == 0:

@@ -114,7 +114,7 @@ func (d *Deciders) resolveOffline(
 	if c.Kind != match.TV {
 		return out, true
 	}
-	_, lasts := d.explainError(asked.Err)
+	_, lasts := d.config.ExplainError(asked.Err)
 	out.adjust = func(d match.Decision, r release.Release) match.Decision {
 		d = placeOffline(d, r, c, siblings)
 		if d.Status == match.Matched && d.Season == nil && !lasts { // a retry may soon succeed

@@ -168,7 +168,7 @@ func translationOf(e *match.Entry, language, region string) string {
 
 // translateTitle fetches the translated title of an entry whose search result may have only the original title.
 func (d *Deciders) translateTitle(ctx context.Context, res *match.Resolution) {
-	if len(d.titleLanguages) < 2 || res.Status != match.Matched || res.Entry != nil || res.ID == 0 ||
+	if len(d.config.Languages) < 2 || res.Status != match.Matched || res.Entry != nil || res.ID == 0 ||
 		res.Title != res.OriginalTitle {
 		return
 	}

@@ -18,21 +18,10 @@ import (
 // source implements match.Source with a TMDB client.
 type source struct {
 	client         *tmdb.Client
-	language       string // of requests to TMDB
 	titleLanguages languages
 	includeAdult   bool
 	memo           memo
 	known          *knownTitles // receives the titles of fetched entries and search results
-}
-
-func newSource(client *tmdb.Client, shown languages, adult bool) *source {
-	return &source{
-		client:         client,
-		language:       shown.primary(),
-		titleLanguages: shown,
-		includeAdult:   adult,
-		known:          new(knownTitles),
-	}
 }
 
 func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.Origin, error) {
@@ -46,7 +35,7 @@ func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.
 		if q.Kind == match.Movie {
 			var page *tmdb.SearchMoviePage
 			page, resp, err = s.client.SearchMovie(ctx, tmdb.SearchMovieOptions{
-				Query: q.Text, Year: q.Year, Page: number, Language: s.language, IncludeAdult: s.includeAdult,
+				Query: q.Text, Year: q.Year, Page: number, Language: s.titleLanguages.primary(), IncludeAdult: s.includeAdult,
 			})
 			if err == nil {
 				hits = movieHits(page.Results)
@@ -54,7 +43,7 @@ func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.
 		} else {
 			var page *tmdb.SearchTVPage
 			page, resp, err = s.client.SearchTV(ctx, tmdb.SearchTVOptions{
-				Query: q.Text, Year: q.Year, Page: number, Language: s.language, IncludeAdult: s.includeAdult,
+				Query: q.Text, Year: q.Year, Page: number, Language: s.titleLanguages.primary(), IncludeAdult: s.includeAdult,
 			})
 			if err == nil {
 				hits = tvHits(page.Results)
@@ -96,7 +85,7 @@ func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Ent
 
 func (s *source) movieDetails(ctx context.Context, id int) (*tmdb.MovieDetails, *tmdb.Response, error) {
 	d, resp, err := s.client.Movie(ctx, id, tmdb.DetailOptions{
-		Language: s.language,
+		Language: s.titleLanguages.primary(),
 		Append:   []string{tmdb.AppendAlternativeTitles, tmdb.AppendTranslations, tmdb.AppendExternalIDs},
 	})
 	return d, resp, wrapNotFound(err)
@@ -104,7 +93,7 @@ func (s *source) movieDetails(ctx context.Context, id int) (*tmdb.MovieDetails, 
 
 func (s *source) seriesDetails(ctx context.Context, id int) (*tmdb.TVDetails, []*tmdb.Response, error) {
 	d, responses, err := s.client.TVComplete(ctx, id, tmdb.DetailOptions{
-		Language: s.language,
+		Language: s.titleLanguages.primary(),
 		Append: []string{
 			tmdb.AppendAlternativeTitles, tmdb.AppendTranslations, tmdb.AppendEpisodeGroups, tmdb.AppendExternalIDs,
 		},
@@ -116,7 +105,7 @@ var externalSources = map[string]tmdb.Source{"imdb": tmdb.SourceIMDb, "tvdb": tm
 
 func (s *source) Find(ctx context.Context, site, id string) ([]match.Hit, match.Origin, error) {
 	return memoized(&s.memo, "find/"+site+"/"+id, func() ([]match.Hit, match.Origin, error) {
-		found, resp, err := s.client.Find(ctx, id, externalSources[site], s.language)
+		found, resp, err := s.client.Find(ctx, id, externalSources[site], s.titleLanguages.primary())
 		if err != nil {
 			return nil, match.Origin{}, wrapNotFound(err)
 		}
@@ -147,7 +136,7 @@ func wrapNotFound(err error) error {
 
 func (s *source) Group(ctx context.Context, id string) (*match.EpisodeGroup, match.Origin, error) {
 	return memoized(&s.memo, "group/"+id, func() (*match.EpisodeGroup, match.Origin, error) {
-		g, resp, err := s.client.EpisodeGroup(ctx, id, tmdb.DetailOptions{Language: s.language})
+		g, resp, err := s.client.EpisodeGroup(ctx, id, tmdb.DetailOptions{Language: s.titleLanguages.primary()})
 		if err != nil {
 			return nil, match.Origin{}, wrapNotFound(err)
 		}
