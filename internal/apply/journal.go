@@ -187,36 +187,26 @@ func (r *run) encode() []byte {
 		d.Name = organize.Quote(d.Name)
 		_ = encoder.Encode(d) // a folder always has a JSON form
 	}
-	chunks := splitRange(len(r.Steps), runtime.GOMAXPROCS(0))
-	steps := make([][]byte, len(chunks))
-	parallel(chunks, func(chunk, first, end int) {
-		var o op
-		var aside bool
-		fields := o.fields(&aside)
-		const usual = 330 // typical bytes per line
-		text := make([]byte, 0, (end-first)*usual)
-		for _, s := range r.Steps[first:end] {
-			o = r.Ops[s.Op]
-			if aside = s.Kind == organize.StepToTemp; aside {
-				o = op{Index: o.Index, TempNumber: o.TempNumber}
-			} else if o.Verb == organize.VerbNFO {
-				o.From = place{}
-			}
-			text = appendFields(text, fields)
+	const usual = 330 // typical bytes per line
+	steps := make([]byte, 0, len(r.Steps)*usual)
+	var o op
+	var aside bool
+	fields := o.fields(&aside)
+	for _, s := range r.Steps {
+		o = r.Ops[s.Op]
+		if aside = s.Kind == organize.StepToTemp; aside {
+			o = op{Index: o.Index, TempNumber: o.TempNumber}
+		} else if o.Verb == organize.VerbNFO {
+			o.From = place{}
 		}
-		steps[chunk] = text
-	})
-	h := header{journalFormat, r.runHeader, len(r.Dirs), len(r.Ops), folders.Len() + len(checksumLine(nil))}
-	for i := range steps {
-		h.Bytes += len(steps[i])
+		steps = appendFields(steps, fields)
 	}
+	size := folders.Len() + len(steps) + len(checksumLine(nil))
 	var b bytes.Buffer
-	b.Grow(h.Bytes + 4096)
-	_ = newJSONEncoder(&b).Encode(h)
+	b.Grow(size + 4096)
+	_ = newJSONEncoder(&b).Encode(header{journalFormat, r.runHeader, len(r.Dirs), len(r.Ops), size})
 	b.Write(folders.Bytes())
-	for i := range steps {
-		b.Write(steps[i])
-	}
+	b.Write(steps)
 	b.Write(checksumLine(b.Bytes()))
 	return b.Bytes()
 }

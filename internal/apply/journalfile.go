@@ -14,7 +14,6 @@ type journal struct {
 	progress   progress
 	file       File
 	nextOffset int64 // offset of the next mark
-	unsynced   bool  // marks were written since the last sync
 	err        error // the first error of writing a mark; sync returns it
 	mu         sync.Mutex
 }

@@ -219,7 +219,6 @@ func (j *journal) appendMark(m mark) {
 		}
 		return
 	}
-	j.unsynced = true
 	j.nextOffset += int64(len(text))
 }
 
@@ -233,17 +232,15 @@ func (j *journal) sync() error {
 		return err
 	}
 	err := j.err
-	j.err, j.unsynced = nil, false
+	j.err = nil
 	return err
 }
 
 // enterStage begins a stage and flushes the journal. It flushes the earlier marks first, so that after a power loss the
 // journal can't have the stage without them.
 func (j *journal) enterStage(s Stage, now time.Time) error {
-	if j.unsynced {
-		if err := j.sync(); err != nil {
-			return err
-		}
+	if err := j.sync(); err != nil {
+		return err
 	}
 	j.appendMark(mark{Mark: string(s), At: now.UTC().Truncate(time.Second)})
 	return j.sync()

@@ -251,24 +251,21 @@ func (p *Planner) skipCollisions() {
 }
 
 func (p *Planner) skipBlocked() (changed bool) {
-	if len(p.blockers)+len(p.optionalOps) == 0 {
+	if len(p.blockedOps) == 0 {
 		return false
 	}
-	moves := freedPaths(p.videos)
-	for v, blockers := range p.blockers {
-		for _, blocker := range blockers {
-			if v.code == "" && !moves[blocker] {
-				v.skip(CodeExists, lang.Textf("%s", blocker))
-				changed = true
-			}
-		}
-	}
-	p.optionalOps = slices.DeleteFunc(p.optionalOps, func(o optionalOp) bool {
-		if !slices.ContainsFunc(o.blockers, func(blocker string) bool { return !moves[blocker] }) {
+	freed := freedPaths(p.videos)
+	p.blockedOps = slices.DeleteFunc(p.blockedOps, func(o blockedOp) bool {
+		i := slices.IndexFunc(o.blockers, func(blocker string) bool { return !freed[blocker] })
+		switch {
+		case i < 0 || o.video.code != "":
 			return false
+		case o.optional:
+			o.video.ops = slices.DeleteFunc(o.video.ops, func(op Op) bool { return op.To == o.to })
+			o.video.filesInPlace++
+		default:
+			o.video.skip(CodeExists, lang.Textf("%s", o.blockers[i]))
 		}
-		o.video.ops = slices.DeleteFunc(o.video.ops, func(op Op) bool { return op.To == o.to })
-		o.video.filesInPlace++
 		changed = true
 		return true
 	})

@@ -73,7 +73,7 @@ func cleanOnce(s string) string {
 			}
 		}
 	}
-	return strings.TrimRightFunc(strings.TrimLeftFunc(collapseSpaces(b.String()), isTrimmable), isTrimmable)
+	return strings.TrimFunc(collapseSpaces(b.String()), isTrimmable)
 }
 
 const zwnj, zwj = '\u200c', '\u200d'

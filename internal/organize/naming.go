@@ -63,16 +63,19 @@ func (v *video) setTarget(at *targetFolder, stem string) {
 }
 
 func (p *Planner) nameShow(e *plannedEntry, v *video) {
+	var planned string
+	if planned, e.code = p.renderWork(p.opts.Layout.Show, v, 0); e.code == "" {
+		p.findFolder(e, v, planned)
+	}
+}
+
+// renderWork renders the path of a series' folder or of a film's file.
+func (p *Planner) renderWork(t Template, v *video, suffixLen int) (string, Code) {
+	if v.facts.title == "" {
+		return "", CodeBadName
+	}
 	values := p.fieldValues(v)
-	planned, code := p.namers[v.target].renderPath(p.opts.Layout.Show, &values, 0)
-	if code == "" && v.facts.title == "" {
-		code = CodeBadName
-	}
-	if code != "" {
-		e.code = code
-		return
-	}
-	p.findFolder(e, v, planned)
+	return p.namers[v.target].renderPath(t, &values, suffixLen)
 }
 
 func (p *Planner) nameFilms(work []*video) {
@@ -88,12 +91,7 @@ func (p *Planner) nameFilms(work []*video) {
 		if v.code != "" {
 			continue
 		}
-		n := &p.namers[v.target]
-		values := p.fieldValues(v)
-		planned, code := n.renderPath(p.opts.Layout.Movie, &values, suffixLen)
-		if code == "" && v.facts.title == "" {
-			code = CodeBadName
-		}
+		planned, code := p.renderWork(p.opts.Layout.Movie, v, suffixLen)
 		if code != "" {
 			v.skip(code, "")
 			continue
@@ -112,7 +110,7 @@ func (p *Planner) nameFilms(work []*video) {
 			continue
 		}
 		if e.exists && path.Base(folder) == file {
-			if file = path.Base(e.folder.path); len(file)+suffixLen > n.maxName {
+			if file = path.Base(e.folder.path); len(file)+suffixLen > p.namers[v.target].maxName {
 				v.skip(CodeNameTooLong, "")
 				continue
 			}

@@ -11,20 +11,29 @@ import (
 )
 
 // chooseVerb returns what to do with a file: the mode's verb, or VerbCopy if the mode can't cross file systems and the
-// user allows copies. NFOs and images are always copied instead of linked, because servers overwrite them.
-func (o *Options) chooseVerb(item *Item, at *targetFolder) (Verb, Code) {
-	verb := o.Mode.Verb()
-	if role := RoleOf(item.Name); (verb == VerbLink || verb == VerbSymlink) && (role == RoleNFO || role == RoleImage) {
-		return VerbCopy, ""
-	}
-	if item.Device != at.device && (verb == VerbLink || verb == VerbReflink) ||
-		verb == VerbLink && AreOtherMounts(item.Mount, at.mount) {
-		if !o.FallBackToCopy {
-			return VerbNone, CodeCrossDevice
+// user allows copies. If the mode is impossible, it skips the video. NFOs and images are always copied instead of
+// linked, because servers overwrite them.
+func (p *Planner) chooseVerb(v *video, item *Item) Verb {
+	verb, role := p.opts.Mode.Verb(), RoleOf(item.Name)
+	otherDevice := item.Device != v.folder.device
+	switch root := &p.opts.Targets[v.target]; {
+	case v.isRename:
+		return VerbMove
+	case (verb == VerbLink || verb == VerbSymlink) && (role == RoleNFO || role == RoleImage):
+		return VerbCopy
+	case otherDevice && (verb == VerbLink || verb == VerbReflink),
+		verb == VerbLink && AreOtherMounts(item.Mount, v.folder.mount):
+		if p.opts.FallBackToCopy {
+			return VerbCopy
 		}
-		verb = VerbCopy
+		v.skip(CodeCrossDevice, "--or copy copies it")
+	case root.Device != v.folder.device: // nothing is known about a file system other than the root's
+	case verb == VerbReflink && root.NoReflink:
+		v.skip(CodeNoReflink, "")
+	case verb == VerbSymlink && (root.Type == "vfat" || root.Type == "exfat"):
+		v.skip(CodeNoSymlink, "")
 	}
-	return verb, ""
+	return verb
 }
 
 // AreOtherMounts reports whether two mount IDs are known and differ. Then no hard link and no rename goes from one to
@@ -46,12 +55,13 @@ func (p *Planner) addOps(v *video) {
 	}
 }
 
-// optionalOp is the operation of an NFO file or an image whose name is taken. Unless the plan moves the existing file
-// away, the existing file is kept, because the server may have written it.
-type optionalOp struct {
+// blockedOp is an operation whose name is taken, until other moves free it. That of an NFO file or an image is optional:
+// if the existing file stays, it is kept, because the server may have written it.
+type blockedOp struct {
 	video    *video
 	to       string
-	blockers []string
+	blockers []string // the paths that have to become free
+	optional bool
 }
 
 func (p *Planner) addOp(v *video, from *folder, item *Item, source, to string) bool {
@@ -72,31 +82,13 @@ func (p *Planner) addOp(v *video, from *folder, item *Item, source, to string) b
 	case v.isBeingRenamed: // another video may get this name
 		return true
 	}
-	verb, code := p.opts.chooseVerb(item, v.folder)
-	if v.isRename {
-		verb, code = VerbMove, ""
-	}
-	if code != "" {
-		v.skip(code, "--or copy copies it")
+	verb := p.chooseVerb(v, item)
+	if v.code != "" {
 		return false
 	}
-	switch t := &p.opts.Targets[v.target]; {
-	case t.Device != v.folder.device: // nothing is known about the file system of a folder that is not on that of the root
-	case verb == VerbReflink && t.NoReflink:
-		code = CodeNoReflink
-	case verb == VerbSymlink && (t.Type == "vfat" || t.Type == "exfat"):
-		code = CodeNoSymlink
-	}
-	if code != "" {
-		v.skip(code, "")
-		return false
-	}
-	switch role := RoleOf(item.Name); {
-	case len(blockers) == 0:
-	case role == RoleNFO || role == RoleImage:
-		p.optionalOps = append(p.optionalOps, optionalOp{v, to, blockers})
-	default:
-		p.blockers[v] = append(p.blockers[v], blockers...)
+	if len(blockers) > 0 {
+		role := RoleOf(item.Name)
+		p.blockedOps = append(p.blockedOps, blockedOp{v, to, blockers, role == RoleNFO || role == RoleImage})
 	}
 	if verb == VerbMove && item.Links > 1 &&
 		(item.Device != v.folder.device || AreOtherMounts(item.Mount, v.folder.mount)) {

@@ -35,12 +35,7 @@ var verbWords = [...]string{
 }
 
 // String returns the verb's word in a plan.
-func (v Verb) String() string {
-	if int(v) >= len(verbWords) {
-		return ""
-	}
-	return verbWords[v]
-}
+func (v Verb) String() string { return verbWords[v] }
 
 // ParseVerb returns the verb with the given word, except VerbNFO. It returns VerbNone for other words.
 func ParseVerb(word string) Verb {

@@ -92,8 +92,7 @@ type Planner struct {
 	foreignNFOs    []lang.Text              // warnings about existing NFOs that are about other works
 	videos         []*video                 // the videos that are not skipped
 	allFiles       []*video                 // videos and skipped files, in the order of the records
-	blockers       map[*video][]string      // by video: the paths that other moves must free first
-	optionalOps    []optionalOp
+	blockedOps     []blockedOp
 	conflicts      conflictGroups
 }
 
@@ -169,7 +168,7 @@ func NewPlanner(o Options, disk Disk) *Planner {
 			listedFolders: map[string]*folder{}, targetFolders: map[targetFolderKey]*targetFolder{},
 		},
 		recordFolders: map[string]*recordFolder{}, reportedFiles: map[*Item]bool{}, lastCleaned: &workFacts{},
-		blockers: map[*video][]string{}, conflicts: conflictGroups{}, ownedFiles: map[*Item]bool{},
+		conflicts: conflictGroups{}, ownedFiles: map[*Item]bool{},
 	}
 	for i := range o.Targets {
 		p.namers = append(p.namers, o.newNamer(i))
