@@ -1,8 +1,10 @@
 package apply
 
 import (
+	"cmp"
 	"errors"
 	"maps"
+	"path"
 	"slices"
 	"syscall"
 
@@ -23,23 +25,15 @@ func (c *planChecker) checkTarget(it *plannedOp) *Problem {
 	}
 	base := c.run.existingBase(o.To.Dir)
 	from, to := &c.folderStates[o.From.Dir].info, &c.folderStates[base].info
-	otherMount := organize.AreOtherMounts(from.Mount, to.Mount)
-	switch o.Verb {
-	case organize.VerbLink, organize.VerbReflink:
-		if from.Device != to.Device || otherMount && o.Verb == organize.VerbLink {
-			return newProblem(organize.CodeCrossDevice)
-		}
-	case organize.VerbMove:
-		o.CrossDevice = from.Device != to.Device || otherMount
-	case organize.VerbNone, organize.VerbCopy, organize.VerbSymlink, organize.VerbNFO:
+	otherDevice := from.Device != to.Device
+	elsewhere := otherDevice || organize.AreOtherMounts(from.Mount, to.Mount) // where no link and no rename goes
+	switch {
+	case o.Verb == organize.VerbLink && elsewhere, o.Verb == organize.VerbReflink && otherDevice:
+		return newProblem(organize.CodeCrossDevice)
+	case o.Verb == organize.VerbMove:
+		o.CrossDevice = elsewhere
 	}
-	if p := c.checkWritable(o.To.Dir); p != nil {
-		return p
-	}
-	if p := c.checkReadable(o); p != nil {
-		return p
-	}
-	if p := c.checkNameLengths(o.To, base); p != nil {
+	if p := cmp.Or(c.checkWritable(o.To.Dir), c.checkReadable(o), c.checkNameLengths(o.To, base)); p != nil {
 		return p
 	}
 	if c.run.Dirs[o.To.Dir].New {
@@ -62,12 +56,11 @@ func (c *planChecker) checkTarget(it *plannedOp) *Problem {
 		return c.checkExistingNFO(it, dir, o.To.Name, info)
 	case organize.VerbMove, organize.VerbLink:
 		return c.checkExisting(it, dir, info)
-	case organize.VerbNone, organize.VerbCopy, organize.VerbSymlink, organize.VerbReflink:
+	default:
+		return c.checkExistingCopy(it, dir, info)
 	}
-	return c.checkExistingCopy(it, dir, info)
 }
 
-// checkReadable refuses a copy whose source can't be opened.
 func (c *planChecker) checkReadable(o *op) *Problem {
 	if !o.copiesContent() {
 		return nil
@@ -78,11 +71,10 @@ func (c *planChecker) checkReadable(o *op) *Problem {
 		return asProblem(err)
 	}
 	file, err := dir.OpenForReading(o.From.Name)
-	if err != nil {
-		return asProblem(err)
+	if err == nil {
+		file.Close()
 	}
-	file.Close()
-	return nil
+	return asProblem(err)
 }
 
 // safeNameLength is a number of bytes that every file system allows. Encrypting ones have the lowest limit, 143.
@@ -264,12 +256,8 @@ func (c *planChecker) willBeFree(dir int, name string, emptied map[int]bool) boo
 	if holder := c.moveBySource[place{dir, name}]; holder != nil {
 		return holder.problem == nil
 	}
-	for i := range emptied {
-		if d := &c.run.Dirs[i]; d.Parent == dir && d.Name == name {
-			return true
-		}
-	}
-	return false
+	i, ok := c.dirIndexes[path.Join(c.run.dirPath(dir), name)]
+	return ok && emptied[i] && c.run.Dirs[i].Parent == dir
 }
 
 func (c *planChecker) checkSimilarName(it *plannedOp, dir Dir, name string) *Problem {

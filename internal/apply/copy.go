@@ -28,7 +28,6 @@ func (m *copyMark) isUnchanged(info Info) bool {
 	return info.Type == organize.TypeRegular && info.Size == m.Size && info.MTime == m.MTime
 }
 
-// isIntact reports whether a file is the marked copy, and unchanged.
 func (w *worker) isIntact(m *copyMark, info Info) bool {
 	return m.identifies(info, w.progress.UnstableInodes) && m.isUnchanged(info)
 }

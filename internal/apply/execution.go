@@ -350,8 +350,7 @@ func (x *execution) restoreFolders(times bool) error {
 	return nil
 }
 
-// minStepsPerWorker is the least number of steps that justifies another worker.
-const minStepsPerWorker = 64
+const minStepsPerWorker = 64 // so that starting a worker pays
 
 func workerCount(workers, steps int) int { return max(1, min(workers, steps/minStepsPerWorker)) }
 

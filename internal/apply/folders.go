@@ -67,7 +67,6 @@ func (f *folderCache) checkWritable(i int) *Problem {
 	return nil
 }
 
-// closeTree closes a folder and all folders below it.
 func (f *folderCache) closeTree(top int) {
 	f.closeIf(func(i int) bool {
 		for i >= 0 && i != top {

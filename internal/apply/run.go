@@ -127,12 +127,10 @@ func (r *run) tempPlace(o *op) place {
 func (r *run) stepPlaces(s step) (from, to place) {
 	o := &r.Ops[s.Op]
 	from, to = o.From, o.To
-	switch s.Kind {
-	case organize.StepToTemp:
+	if s.Kind == organize.StepToTemp {
 		to = r.tempPlace(o)
-	case organize.StepFromTemp:
+	} else if s.Kind == organize.StepFromTemp {
 		from = r.tempPlace(o)
-	case organize.StepDirect:
 	}
 	return from, to
 }

@@ -258,14 +258,12 @@ func (u Updater) fetch(
 	if err != nil {
 		return nil, err
 	}
-	if u.UserAgent != "" {
-		req.Header.Set("User-Agent", u.UserAgent)
-	}
-	if known.ETag != "" {
-		req.Header.Set("If-None-Match", known.ETag)
-	}
-	if known.Modified != "" {
-		req.Header.Set("If-Modified-Since", known.Modified)
+	for name, value := range map[string]string{
+		"User-Agent": u.UserAgent, "If-None-Match": known.ETag, "If-Modified-Since": known.Modified,
+	} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
 	}
 	resp, err := u.client().Do(req)
 	if err != nil {

@@ -158,10 +158,7 @@ func putMeta(tx *bolt.Tx, infos []SourceInfo) error {
 		return err
 	}
 	for _, info := range infos {
-		value, err := json.Marshal(info)
-		if err != nil {
-			return err
-		}
+		value, _ := json.Marshal(info) // it always has a JSON form
 		if err := b.Put([]byte(info.Source), value); err != nil {
 			return err
 		}

@@ -160,13 +160,9 @@ func (p *Planner) nameEpisode(e *plannedEntry, v *video) {
 	v.labelSinglePart()
 	n := &p.namers[v.target]
 	values := p.fieldValues(v)
-	season, code := n.renderPath(p.opts.Layout.Season, &values, 0)
-	if code != "" {
-		v.skip(code, "")
-		return
-	}
-	file, code := n.renderPath(p.opts.Layout.Episode, &values, v.suffixLen())
-	if code != "" {
+	season, seasonCode := n.renderPath(p.opts.Layout.Season, &values, 0)
+	file, fileCode := n.renderPath(p.opts.Layout.Episode, &values, v.suffixLen())
+	if code := cmp.Or(seasonCode, fileCode); code != "" {
 		v.skip(code, "")
 		return
 	}
@@ -174,10 +170,8 @@ func (p *Planner) nameEpisode(e *plannedEntry, v *video) {
 		season, file = joinPath(season, strings.TrimSuffix(folder, "/")), name
 	}
 	if !p.opts.renamesInPlace(v) {
-		var why lang.Text
-		season, code, why = p.folders.findSeasonFolder(p.folders.contents(v.target, e.folder), season, v.work.Season)
-		if code != "" {
-			v.skip(code, why)
+		season, v.code, v.why = p.folders.findSeasonFolder(p.folders.contents(v.target, e.folder), season, v.work.Season)
+		if v.code != "" {
 			return
 		}
 	}

@@ -55,8 +55,8 @@ func (p *Planner) addOps(v *video) {
 	}
 }
 
-// blockedOp is an operation whose name is taken, until other moves free it. That of an NFO file or an image is optional:
-// if the existing file stays, it is kept, because the server may have written it.
+// blockedOp is an operation whose name is taken, until other moves free it. An NFO file or an image is optional: the
+// existing one may stay, because the server may have written it.
 type blockedOp struct {
 	video    *video
 	to       string

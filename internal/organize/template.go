@@ -1,6 +1,7 @@
 package organize
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -222,12 +223,7 @@ func (p *templateParser) parseField() (node, error) {
 func (t Template) hasField(f field) bool { return hasField(t.nodes, f) }
 
 func hasField(nodes []node, f field) bool {
-	for _, n := range nodes {
-		if n.field == f || hasField(n.optional, f) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(nodes, func(n node) bool { return n.field == f || hasField(n.optional, f) })
 }
 
 // fieldValues holds the text of each field: cleaned names and unpadded numbers. Empty fields are "".
@@ -239,7 +235,8 @@ func appendRendered(b []byte, nodes []node, v *fieldValues) []byte {
 	for i := range nodes {
 		switch n := &nodes[i]; {
 		case n.optional != nil:
-			if isComplete(n.optional, v) {
+			isEmpty := func(n node) bool { return n.field != noField && v[n.field] == "" }
+			if !slices.ContainsFunc(n.optional, isEmpty) {
 				b = appendRendered(b, n.optional, v)
 			}
 		case n.field != noField:
@@ -249,15 +246,6 @@ func appendRendered(b []byte, nodes []node, v *fieldValues) []byte {
 		}
 	}
 	return b
-}
-
-func isComplete(nodes []node, v *fieldValues) bool {
-	for i := range nodes {
-		if f := nodes[i].field; f != noField && v[f] == "" {
-			return false
-		}
-	}
-	return true
 }
 
 // appendPadded appends s, with each number in it padded to at least width digits: "1-E2" becomes "01-E02".
