@@ -154,9 +154,9 @@ func (p *pipeline) decideSeries(ctx context.Context, q *seriesTask, slots <-chan
 		attempt = q.attempts.With(ctx)
 	}
 	keep := func(f match.File, d match.Decision) { q.batch.lines[f.Index].Decision = d }
-	p.decider.Decide(attempt, *q.group.series, keep)
+	p.Decider.Decide(attempt, *q.group.series, keep)
 	<-slots
-	if !p.deferred.putBack(q, p.retry.MaxRetries) {
+	if !p.deferred.putBack(q, p.Retry.MaxRetries) {
 		p.finishGroup(ctx, q.recorder, q.batch, q.group)
 	}
 }

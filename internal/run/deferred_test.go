@@ -70,7 +70,7 @@ func tried(
 	}
 	statuses = map[string]match.Status{}
 	start := time.Now()
-	p := &pipeline{decider: d, maxConcurrent: 1, retry: RetryPolicy{func() AttemptCounter { return new(oneTry) }, 2}}
+	p := &pipeline{Config: Config{Decider: d, MaxConcurrent: 1, Retry: RetryPolicy{func() AttemptCounter { return new(oneTry) }, 2}}}
 	err := p.run(t.Context(), produce(batches...), func(l *Line) error {
 		statuses[strings.TrimSuffix(l.File.Name, " - 01.mkv")] = l.Decision.Status
 		return nil
@@ -153,7 +153,7 @@ func TestARunThatIsInterruptedWaitsForNoSeriesThatIsSetAside(t *testing.T) {
 		d := &flaky{fails: map[string]int{"Amber": 99}}
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		p := &pipeline{decider: d, maxConcurrent: 1, retry: RetryPolicy{func() AttemptCounter { return new(oneTry) }, 2}}
+		p := &pipeline{Config: Config{Decider: d, MaxConcurrent: 1, Retry: RetryPolicy{func() AttemptCounter { return new(oneTry) }, 2}}}
 		var got []match.Status
 		err := p.run(ctx, produce(batchOf("lib", "Amber - 01.mkv", "Birch - 01.mkv")), func(l *Line) error {
 			got = append(got, l.Decision.Status)

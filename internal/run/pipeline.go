@@ -77,17 +77,11 @@ type Counts struct {
 	Walked        atomic.Bool // all folders have been read
 }
 
-// Run decides the files that produce yields and calls emit with each record, in order, from one goroutine; what a
-// record points to is valid only during the call. Before it has to wait for the next record, it calls pause, if not
-// nil. When ctx ends, it emits the records decided by then and returns the context's cause.
+// Run decides the files that produce yields and calls emit with each record, in order, from one goroutine. Before it
+// has to wait for the next record, it calls pause, if not nil. When ctx ends, it emits the records decided by then and
+// returns the context's cause.
 func Run(ctx context.Context, c Config, produce Producer, emit func(report.Record) error, pause func() error) error {
-	p := &pipeline{
-		decider: c.Decider, maxConcurrent: c.MaxConcurrent, parseJobs: c.ParseJobs, emitRecord: emit, pause: pause,
-		counts: c.Counts, retry: c.Retry,
-	}
-	if c.Memory != nil {
-		p.memory = &storedDecisions{results: c.Memory, mayRecall: !c.Refresh, warn: c.Warn}
-	}
+	p := &pipeline{Config: c, emitRecord: emit, pause: pause}
 	return p.run(ctx, produce, func(l *Line) error { return emit(l.record(c.ExplainError)) })
 }
 
@@ -95,21 +89,15 @@ func Run(ctx context.Context, c Config, produce Producer, emit func(report.Recor
 // most maxHeldLines lines wait to be emitted, so memory does not grow with the library and output starts before the
 // walk ends.
 type pipeline struct {
-	decider       Decider
-	maxConcurrent int
-	parseJobs     int
-	retry         RetryPolicy
-	deferred      *deferredQueue
-	memory        *storedDecisions
-	emitRecord    func(report.Record) error // called instead of emit for directories that are replayed as a whole
-	pause         func() error              // called before waiting for the next line; may be nil
-	counts        *Counts
-	buffers       sync.Pool // of *results.RecordBuffer; without reuse, replaying a library takes a quarter longer
+	Config
+	deferred   *deferredQueue
+	emitRecord func(report.Record) error // called instead of emit for directories that are replayed as a whole
+	pause      func() error              // called before waiting for the next line; may be nil
 }
 
 func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) error) error {
-	if p.counts == nil {
-		p.counts = new(Counts)
+	if p.Counts == nil {
+		p.Counts = new(Counts)
 	}
 	p.deferred = &deferredQueue{changed: make(chan struct{}, 1)}
 	work, cancel := context.WithCancel(ctx)
@@ -121,7 +109,7 @@ func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) e
 	var failure error // produce's error; read after out is closed
 	go func() {
 		defer close(found)
-		defer p.counts.Walked.Store(true)
+		defer p.Counts.Walked.Store(true)
 		failure = produce(work, func(b Batch) error {
 			for _, part := range splitBatch(b) {
 				if len(part.Files) == 0 && part.Err == nil {
@@ -136,7 +124,7 @@ func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) e
 						return err
 					}
 				}
-				p.counts.Files.Add(max(1, int64(len(part.Files)))) // before Walked can become true
+				p.Counts.Files.Add(max(1, int64(len(part.Files)))) // before Walked can become true
 				found <- part
 			}
 			return work.Err()
@@ -157,7 +145,7 @@ func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) e
 }
 
 func (p *pipeline) decideAll(ctx context.Context, found <-chan Batch, out chan<- outputPart) {
-	series := make(chan struct{}, max(1, p.maxConcurrent))
+	series := make(chan struct{}, max(1, p.MaxConcurrent))
 	var resolving sync.WaitGroup
 	resolving.Go(func() { p.runDeferred(ctx, series) })
 	defer resolving.Wait()
@@ -183,7 +171,7 @@ func (p *pipeline) gatherBatches(found <-chan Batch, batches []Batch) []Batch {
 		return batches
 	}
 	batches = append(batches, b)
-	if p.memory == nil || !p.memory.mayRecall {
+	if p.Memory == nil || p.Refresh {
 		return batches
 	}
 	enough := time.NewTimer(lookupWait)
@@ -211,22 +199,17 @@ func (p *pipeline) startBatch(ctx context.Context, b *batchState, out chan<- out
 		out <- outputPart{lines: []*Line{failedLine(b.Batch)}} // out has a place for every held line: never blocks
 		return
 	}
-	records, ok := p.buffers.Get().(*results.RecordBuffer)
-	if !ok {
-		records = new(results.RecordBuffer)
-	}
-	if b.replayAll(records) {
-		p.counts.Series.Add(b.countSeries())
+	if records := b.replayAll(); records != nil {
+		p.Counts.Series.Add(b.countSeries())
 		out <- outputPart{replayed: records}
 		return
 	}
-	p.buffers.Put(records)
 	if b.lines == nil {
 		p.readNames(b)
 	}
-	p.counts.Series.Add(b.countSeries())
+	p.Counts.Series.Add(b.countSeries())
 	out <- outputPart{lines: b.lines}
-	keep := p.memory.recorder(b)
+	keep := p.newRecorder(b)
 	for _, g := range b.groups {
 		if b.replayGroup(g) {
 			p.finishGroup(ctx, keep, b, g)
@@ -249,8 +232,8 @@ func (p *pipeline) startBatch(ctx context.Context, b *batchState, out chan<- out
 			continue
 		}
 		q := &seriesTask{batch: b, group: g, recorder: keep}
-		if p.retry.NewCounter != nil {
-			q.attempts = p.retry.NewCounter()
+		if p.Retry.NewCounter != nil {
+			q.attempts = p.Retry.NewCounter()
 		}
 		p.deferred.update(func() { p.deferred.inFlight, p.deferred.untried = p.deferred.inFlight+1, p.deferred.untried+1 })
 		resolving.Go(func() { p.decideSeries(ctx, q, slots) })
@@ -275,7 +258,7 @@ func failedLine(b Batch) *Line {
 
 type outputPart struct {
 	lines    []*Line
-	replayed *results.RecordBuffer
+	replayed []report.Record
 }
 
 func (p *pipeline) write(out <-chan outputPart, emit func(*Line) error, written func(lines int), cancel func()) error {
@@ -303,15 +286,12 @@ func (p *pipeline) write(out <-chan outputPart, emit func(*Line) error, written 
 		if !ok {
 			return failed
 		}
-		if next.replayed != nil {
-			for i := range next.replayed.Records {
-				if failed == nil {
-					fail(p.emitRecord(next.replayed.Records[i]))
-				}
+		for _, record := range next.replayed {
+			if failed == nil {
+				fail(p.emitRecord(record))
 			}
-			written(len(next.replayed.Records))
-			p.buffers.Put(next.replayed)
 		}
+		written(len(next.replayed))
 		for _, line := range next.lines {
 			select {
 			case <-line.done:

@@ -86,7 +86,7 @@ func TestLinesLeaveInTheOrderInWhichFilesCame(t *testing.T) {
 			batches = append(batches, b)
 		}
 		var got []string
-		p := &pipeline{decider: d, maxConcurrent: 8}
+		p := &pipeline{Config: Config{Decider: d, MaxConcurrent: 8}}
 		err := p.run(t.Context(), produce(batches...), func(l *Line) error {
 			got = append(got, l.Path)
 			return nil
@@ -117,7 +117,7 @@ func TestOutputStartsBeforeTheWalkEndsAndTheWalkWaitsForIt(t *testing.T) {
 			}
 			return nil
 		}
-		p := &pipeline{decider: d, maxConcurrent: 4}
+		p := &pipeline{Config: Config{Decider: d, MaxConcurrent: 4}}
 		err := p.run(t.Context(), walk, func(*Line) error {
 			time.Sleep(10 * time.Millisecond) // a slow reader
 			emitted++
@@ -140,7 +140,7 @@ func TestALargeDirectoryIsAdmittedInParts(t *testing.T) {
 			names = append(names, fmt.Sprintf("Title - %04d.mkv", i))
 		}
 		n := 0
-		p := &pipeline{decider: &decider{delay: func() time.Duration { return time.Millisecond }}, maxConcurrent: 2}
+		p := &pipeline{Config: Config{Decider: &decider{delay: func() time.Duration { return time.Millisecond }}, MaxConcurrent: 2}}
 		err := p.run(t.Context(), produce(batchOf("lib", names...)), func(*Line) error { n++; return nil })
 		if err != nil || n != len(names) {
 			t.Errorf("%d of %d lines, %v", n, len(names), err)
@@ -165,7 +165,7 @@ func TestWhenTheRunIsInterruptedWhatWasDecidedIsStillSaid(t *testing.T) {
 		}}
 		time.AfterFunc(2*time.Second, func() { cancel(slow) })
 		n := 0
-		p := &pipeline{decider: d, maxConcurrent: 4}
+		p := &pipeline{Config: Config{Decider: d, MaxConcurrent: 4}}
 		err := p.run(ctx, produce(batches...), func(*Line) error { n++; return nil })
 		if !errors.Is(err, slow) || n != 3 {
 			t.Errorf("%d lines, %v", n, err)
@@ -181,7 +181,7 @@ func TestAnOutputThatFailsEndsTheRun(t *testing.T) {
 			batches = append(batches, batchOf(fmt.Sprintf("lib/%02d", i), "Title - 01.mkv"))
 		}
 		n := 0
-		p := &pipeline{decider: &decider{delay: func() time.Duration { return time.Millisecond }}, maxConcurrent: 4}
+		p := &pipeline{Config: Config{Decider: &decider{delay: func() time.Duration { return time.Millisecond }}, MaxConcurrent: 4}}
 		err := p.run(t.Context(), produce(batches...), func(*Line) error { n++; return full })
 		if !errors.Is(err, full) || n != 1 {
 			t.Errorf("%d lines were tried, %v", n, err)
@@ -194,7 +194,7 @@ func TestFailuresAndSkipsAreLinesOfTheirOwn(t *testing.T) {
 	b := batchOf("lib", "a - 01.mkv", "sample.mkv")
 	b.Files[1].Skip = "sample"
 	var got []string
-	p := &pipeline{decider: &decider{delay: func() time.Duration { return 0 }}, maxConcurrent: 1}
+	p := &pipeline{Config: Config{Decider: &decider{delay: func() time.Duration { return 0 }}, MaxConcurrent: 1}}
 	err := p.run(t.Context(), produce(Batch{Path: "nowhere", Err: gone}, b), func(l *Line) error {
 		got = append(got, strings.TrimSpace(fmt.Sprint(l.Path, " ", l.Decision.Status, " ", l.Decision.Reason)))
 		return nil
@@ -211,11 +211,8 @@ func TestFailuresAndSkipsAreLinesOfTheirOwn(t *testing.T) {
 func TestThePipelineCountsWhatItHasFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var counts Counts
-		p := &pipeline{
-			decider:       &decider{delay: func() time.Duration { return time.Second }},
-			maxConcurrent: 1,
-			counts:        &counts,
-		}
+		d := &decider{delay: func() time.Duration { return time.Second }}
+		p := &pipeline{Config: Config{Decider: d, MaxConcurrent: 1, Counts: &counts}}
 		seen := make(chan bool)
 		walk := func(ctx context.Context, yield func(Batch) error) error {
 			if err := yield(batchOf("a", "One - 01.mkv", "One - 02.mkv", "Two - 01.mkv")); err != nil {
@@ -246,11 +243,8 @@ func TestThePipelineCountsWhatItHasFound(t *testing.T) {
 func TestTheWalksEndIsToldWithAllFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var counts Counts
-		p := &pipeline{
-			decider:       &decider{delay: func() time.Duration { return time.Second }},
-			maxConcurrent: 1,
-			counts:        &counts,
-		}
+		d := &decider{delay: func() time.Duration { return time.Second }}
+		p := &pipeline{Config: Config{Decider: d, MaxConcurrent: 1, Counts: &counts}}
 		walk := produce(batchOf("a", "One - 01.mkv"), batchOf("b", "Two - 01.mkv"), batchOf("c", "Three - 01.mkv"),
 			batchOf("d", "Four - 01.mkv"))
 		err := p.run(t.Context(), walk, func(*Line) error {

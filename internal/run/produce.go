@@ -161,7 +161,7 @@ func (p *pipeline) parse(b Batch) []*Line {
 		lines[i].Release.Path = f.Path // pins and grouping need the full path
 	}
 	const together = 64 // names parsed by one goroutine in a row
-	jobs := p.parseJobs
+	jobs := p.ParseJobs
 	if jobs == 0 {
 		jobs = runtime.GOMAXPROCS(0)
 	}

@@ -33,14 +33,14 @@ func (p *pipeline) recallBatches(ctx context.Context, batches []Batch) []*batchS
 	var folders []results.Folder
 	var of []*batchState
 	for i, b := range batches {
-		in[i] = &batchState{Batch: b, rememberable: p.memory != nil && b.isRememberable()}
-		if in[i].rememberable && b.AbsDir != "" && p.memory.mayRecall {
+		in[i] = &batchState{Batch: b, rememberable: p.Memory != nil && b.isRememberable()}
+		if in[i].rememberable && b.AbsDir != "" && !p.Refresh {
 			folders, of = append(folders, b.folder()), append(of, in[i])
 		}
 	}
 	if len(folders) > 0 {
-		lists, err := p.memory.results.Lists(ctx, folders)
-		p.memory.warnUnlessLocked(ctx, err)
+		lists, err := p.Memory.Lists(ctx, folders)
+		p.warnUnlessLocked(ctx, err)
 		for i, l := range lists {
 			if l != nil {
 				of[i].useList(l)
@@ -53,15 +53,15 @@ func (p *pipeline) recallBatches(ctx context.Context, batches []Batch) []*batchS
 		if !b.unchanged && b.Err == nil {
 			p.readNames(b)
 		}
-		if b.rememberable && p.memory.mayRecall {
+		if b.rememberable && !p.Refresh {
 			for _, g := range b.groups {
 				keys, groups = append(keys, g.key), append(groups, g)
 			}
 		}
 	}
 	if len(keys) > 0 {
-		known, err := p.memory.results.Recall(ctx, time.Now(), keys)
-		p.memory.warnUnlessLocked(ctx, err)
+		known, err := p.Memory.Recall(ctx, time.Now(), keys)
+		p.warnUnlessLocked(ctx, err)
 		for i, k := range known {
 			groups[i].stored = k
 		}
@@ -104,7 +104,7 @@ func (p *pipeline) readNames(b *batchState) {
 	}
 	files := b.folder().Files
 	for _, g := range b.groups {
-		g.key = p.memory.results.Key(files, g.files)
+		g.key = p.Memory.Key(files, g.files)
 		if i := slices.IndexFunc(before, func(o *group) bool { return o.key == g.key }); i >= 0 {
 			g.stored = before[i].stored
 		}
@@ -121,41 +121,32 @@ func (b *batchState) countSeries() int64 {
 	return n
 }
 
-func (b *batchState) replayAll(r *results.RecordBuffer) bool {
-	r.Reset(len(b.Files))
+// replayAll returns the records of all files of the batch if all are stored, else nil.
+func (b *batchState) replayAll() []report.Record {
+	records := make([]report.Record, len(b.Files))
 	for _, g := range b.groups {
-		if g.stored == nil || !g.stored.ReadRecords(r, b.Files, g.files) {
-			return false
+		if g.stored == nil || !g.stored.ReadRecords(records, b.Files, g.files) {
+			return nil
 		}
 	}
-	return true
+	return records
 }
 
 func (b *batchState) replayGroup(g *group) bool {
-	if g.stored == nil {
-		return false
-	}
-	var r results.RecordBuffer
-	r.Reset(len(b.Files))
-	if !g.stored.ReadRecords(&r, b.Files, g.files) {
+	records := make([]report.Record, len(b.Files))
+	if g.stored == nil || !g.stored.ReadRecords(records, b.Files, g.files) {
 		return false
 	}
 	for _, i := range g.files {
-		b.lines[i].storedRecord = &r.Records[i]
+		b.lines[i].storedRecord = &records[i]
 	}
 	return true
 }
 
-// storedDecisions gives one run access to stored decisions. Failures never stop the run. Nil stores nothing.
-type storedDecisions struct {
-	results   *results.Memory
-	mayRecall bool // false: every series is decided again, and stored
-	warn      func(error)
-}
-
-func (r *storedDecisions) warnUnlessLocked(ctx context.Context, err error) {
+// warnUnlessLocked reports that stored decisions could not be read, which never stops the run.
+func (p *pipeline) warnUnlessLocked(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, cache.ErrLocked) {
-		r.warn(err)
+		p.Warn(err)
 	}
 }
 
@@ -177,19 +168,20 @@ func (b *Batch) isRememberable() bool {
 
 // recorder stores the decisions of a batch with one write, once all its groups are finished.
 type recorder struct {
-	memory *storedDecisions
-	batch  *batchState
+	pipeline *pipeline
+	batch    *batchState
 
 	mu           sync.Mutex
 	unfinished   int                     // number of groups that are not finished
 	newlyDecided []results.DecidedSeries // groups decided in this run
 }
 
-func (r *storedDecisions) recorder(b *batchState) *recorder {
-	if r == nil || !b.rememberable {
+// newRecorder returns nil for a batch whose decisions can't be stored.
+func (p *pipeline) newRecorder(b *batchState) *recorder {
+	if !b.rememberable {
 		return nil
 	}
-	return &recorder{memory: r, batch: b, unfinished: len(b.groups)}
+	return &recorder{pipeline: p, batch: b, unfinished: len(b.groups)}
 }
 
 func (k *recorder) finishGroup(ctx context.Context, g *group) {
@@ -208,9 +200,9 @@ func (k *recorder) finishGroup(ctx context.Context, g *group) {
 	for _, g := range k.batch.groups {
 		l.Add(g.key, g.files)
 	}
-	folder := k.batch.folder()
-	if err := k.memory.results.Remember(context.WithoutCancel(ctx), time.Now(), &folder, &l, k.newlyDecided); err != nil {
-		k.memory.warn(err)
+	folder, ctx := k.batch.folder(), context.WithoutCancel(ctx)
+	if err := k.pipeline.Memory.Remember(ctx, time.Now(), &folder, &l, k.newlyDecided); err != nil {
+		k.pipeline.Warn(err)
 	}
 }
 

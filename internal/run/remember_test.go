@@ -95,14 +95,9 @@ func (r *rerun) run(produce Producer) (told, asked []string) {
 		told = append(told, fmt.Sprintf("%s %s %q %d", filepath.ToSlash(rel), rec.Status, rec.Title, rec.TMDBID))
 		return nil
 	}
-	p := &pipeline{
-		decider: &r.c, maxConcurrent: 3,
-		memory: &storedDecisions{
-			results:   r.memory,
-			mayRecall: !r.anew,
-			warn:      func(err error) { r.t.Error(err) },
-		}, emitRecord: tell,
-	}
+	p := &pipeline{Config: Config{
+		Decider: &r.c, MaxConcurrent: 3, Memory: r.memory, Refresh: r.anew, Warn: func(err error) { r.t.Error(err) },
+	}, emitRecord: tell}
 	if err := p.run(r.t.Context(), produce, func(l *Line) error { return tell(l.record(nil)) }); err != nil {
 		r.t.Fatal(err)
 	}

@@ -17,19 +17,6 @@ type codec struct {
 	wire.Codec
 	texts       []string       // texts by number, minus 1: each is stored once, and records contain its number
 	textNumbers map[string]int // the number of each text; nil when reading
-	blocks
-}
-
-// blocks are arrays that many records share. An allocation per record would make a replay 40 % slower.
-type blocks struct {
-	parsed      []report.Parsed
-	ids         []report.IDs
-	ints        []int
-	floats      []float64
-	lists       []string
-	candidates  []report.Candidate
-	works       []report.WorkIDs
-	usedEntries []match.UsedEntry
 }
 
 func newWriter() *codec { return &codec{textNumbers: map[string]int{}} }
@@ -128,46 +115,30 @@ func (c *codec) dictionary(texts []string) []string {
 	return texts
 }
 
-func codeList[T any](c *codec, block *[]T, l *[]T, codeItem func(*codec, *T)) {
+func codeList[T any](c *codec, l *[]T, codeItem func(*codec, *T)) {
 	n := c.count(len(*l))
 	if c.Reading() {
 		*l = nil
-		if n == 0 {
-			return
+		if n > 0 {
+			*l = make([]T, n)
 		}
-		*l = allocate(block, n)
 	}
 	for i := range *l {
 		codeItem(c, &(*l)[i])
 	}
 }
 
-func codeOptional[T any](c *codec, block *[]T, p **T, codeItem func(*codec, *T)) {
+func codeOptional[T any](c *codec, p **T, codeItem func(*codec, *T)) {
 	there := *p != nil
 	c.bool(&there)
 	if c.Reading() {
 		*p = nil
 		if there {
-			*p = &allocate(block, 1)[0]
+			*p = new(T)
 		}
 	}
 	if *p != nil {
 		codeItem(c, *p)
-	}
-}
-
-func allocate[T any](block *[]T, n int) []T {
-	reserve(block, n)
-	start := len(*block)
-	*block = (*block)[:start+n]
-	values := (*block)[start : start+n : start+n]
-	clear(values)
-	return values
-}
-
-func reserve[T any](block *[]T, n int) {
-	if cap(*block)-len(*block) < n {
-		*block = make([]T, 0, max(n, 2*cap(*block)))
 	}
 }
 
@@ -185,21 +156,21 @@ func (c *codec) record(r *report.Record) {
 	c.textList((*string)(&r.Status), &r.Kind, &r.Title, &r.OriginalTitle, &r.Source, (*string)(&r.Reason), &r.AirDate)
 	c.ints(&r.TMDBID, &r.Year)
 	c.time(&r.CachedAt)
-	codeOptional(c, &c.blocks.floats, &r.Confidence, (*codec).float)
-	codeOptional(c, &c.blocks.ints, &r.Season, (*codec).int)
-	codeList(c, &c.blocks.ints, &r.Episodes, (*codec).int)
-	codeOptional(c, &c.blocks.floats, &r.EpisodeConfidence, (*codec).float)
-	codeList(c, &c.lists, &r.EpisodeTitles, (*codec).text)
-	codeOptional(c, &c.works, &r.IDs, func(c *codec, d *report.WorkIDs) {
+	codeOptional(c, &r.Confidence, (*codec).float)
+	codeOptional(c, &r.Season, (*codec).int)
+	codeList(c, &r.Episodes, (*codec).int)
+	codeOptional(c, &r.EpisodeConfidence, (*codec).float)
+	codeList(c, &r.EpisodeTitles, (*codec).text)
+	codeOptional(c, &r.IDs, func(c *codec, d *report.WorkIDs) {
 		c.text(&d.IMDB)
 		c.ints(&d.TVDB, &d.AniDB, &d.AniList, &d.MAL)
 	})
-	codeList(c, &c.candidates, &r.Candidates, func(c *codec, o *report.Candidate) {
+	codeList(c, &r.Candidates, func(c *codec, o *report.Candidate) {
 		c.textList(&o.Kind, &o.Title)
 		c.ints(&o.TMDBID, &o.Year)
 		c.float(&o.Confidence)
 	})
-	codeOptional(c, &c.blocks.parsed, &r.Parsed, (*codec).parsed)
+	codeOptional(c, &r.Parsed, (*codec).parsed)
 }
 
 func (c *codec) parsed(p *report.Parsed) {
@@ -207,11 +178,11 @@ func (c *codec) parsed(p *report.Parsed) {
 		&p.Audio, &p.Edition, &p.Extension)
 	c.ints(&p.Part, &p.Year, &p.Version)
 	c.bool(&p.Absolute)
-	codeList(c, &c.lists, &p.Titles, (*codec).text)
-	codeList(c, &c.blocks.ints, &p.Seasons, (*codec).int)
-	codeOptional(c, &c.blocks.ints, &p.Season, (*codec).int)
-	codeList(c, &c.blocks.floats, &p.Episodes, (*codec).float)
-	codeOptional(c, &c.blocks.ids, &p.IDs, func(c *codec, d *report.IDs) {
+	codeList(c, &p.Titles, (*codec).text)
+	codeList(c, &p.Seasons, (*codec).int)
+	codeOptional(c, &p.Season, (*codec).int)
+	codeList(c, &p.Episodes, (*codec).float)
+	codeOptional(c, &p.IDs, func(c *codec, d *report.IDs) {
 		c.ints(&d.TMDB, &d.TVDB, &d.AniDB)
 		c.text(&d.IMDB)
 	})
@@ -221,21 +192,4 @@ func (c *codec) usedEntry(s *match.UsedEntry) {
 	c.text((*string)(&s.Kind))
 	c.int(&s.ID)
 	c.time(&s.ReadAt)
-}
-
-// RecordBuffer holds the records of a folder that is replayed. Its memory is reused for the next folder.
-type RecordBuffer struct {
-	Records []report.Record
-	codec
-}
-
-// Reset empties the buffer and makes room for as many records as there are files.
-func (r *RecordBuffer) Reset(files int) {
-	if cap(r.Records) < files {
-		r.Records = make([]report.Record, files)
-	}
-	r.Records = r.Records[:files]
-	b := &r.blocks
-	b.parsed, b.ids, b.ints, b.floats = b.parsed[:0], b.ids[:0], b.ints[:0], b.floats[:0]
-	b.lists, b.candidates, b.works = b.lists[:0], b.candidates[:0], b.works[:0]
 }

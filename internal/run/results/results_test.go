@@ -137,12 +137,11 @@ func recall(t *testing.T, m *Memory, at time.Time, f Folder, l *SeriesList) (kno
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r RecordBuffer
-	r.Reset(len(f.List))
+	records = make([]report.Record, len(f.List))
 	for n, k := range found {
-		known = append(known, k != nil && k.ReadRecords(&r, f.List, l.Files[n]))
+		known = append(known, k != nil && k.ReadRecords(records, f.List, l.Files[n]))
 	}
-	return known, r.Records
+	return known, records
 }
 
 func TestWhatWasRememberedIsRecalled(t *testing.T) {
@@ -482,7 +481,6 @@ func BenchmarkRecall(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
-	var r RecordBuffer
 	for b.Loop() {
 		lists, err := m.Lists(b.Context(), []Folder{f})
 		if err != nil {
@@ -492,8 +490,7 @@ func BenchmarkRecall(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		r.Reset(len(f.List))
-		if !known[0].ReadRecords(&r, f.List, lists[0].Files[0]) {
+		if !known[0].ReadRecords(make([]report.Record, len(f.List)), f.List, lists[0].Files[0]) {
 			b.Fatal("not known")
 		}
 	}

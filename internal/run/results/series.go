@@ -169,7 +169,7 @@ func (d *DecidedSeries) validity(now time.Time) (until, oldest time.Time, ok boo
 func (c *codec) header(k *StoredSeries) {
 	c.time(&k.storedAt)
 	c.time(&k.validUntil)
-	codeList(c, &c.blocks.usedEntries, &k.usedEntries, (*codec).usedEntry)
+	codeList(c, &k.usedEntries, (*codec).usedEntry)
 }
 
 func encodeSeries(d *DecidedSeries, now, until time.Time) []byte {
@@ -199,20 +199,20 @@ func decodeSeries(b []byte, now time.Time) *StoredSeries {
 	return k
 }
 
-// ReadRecords reads the records of the series' files into r.Records. It returns false if they are damaged.
-func (k *StoredSeries) ReadRecords(r *RecordBuffer, files []library.File, series []int) bool {
+// ReadRecords reads the records of the series' files into records, which has a place for each of files. It returns
+// false if they are damaged.
+func (k *StoredSeries) ReadRecords(records []report.Record, files []library.File, series []int) bool {
 	if k.recordCount != len(series) {
 		return false
 	}
-	r.texts, r.Codec = k.texts, wire.Reader(k.records)
-	reserve(&r.blocks.parsed, k.recordCount) // nearly every record has one
+	c := codec{Codec: wire.Reader(k.records), texts: k.texts}
 	for _, i := range series {
-		one := &r.Records[i]
+		one := &records[i]
 		*one = report.Record{Path: files[i].Path, Subtitles: files[i].Subtitles}
-		r.record(one)
-		if _, ok := lifetimes[one.Status]; !ok || r.Bad() {
+		c.record(one)
+		if _, ok := lifetimes[one.Status]; !ok || c.Bad() {
 			return false
 		}
 	}
-	return len(r.Remaining()) == 0
+	return len(c.Remaining()) == 0
 }
