@@ -1,7 +1,6 @@
 package library
 
 import (
-	"crypto/sha256"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,7 +17,6 @@ type listing struct {
 
 type item struct {
 	name    string
-	path    string // path with the folder; set for videos only
 	isDir   bool
 	isLink  bool
 	isVideo bool // the name is a video's, and the item is not a folder
@@ -32,13 +30,9 @@ func (l *listing) open(path string) error {
 	if err := l.dir.Open(path); err != nil {
 		return err
 	}
-	folder := withSeparator(path)
 	err := l.dir.EachEntry(func(name []byte, kind fs.FileMode) {
 		it := item{name: string(name), isDir: kind == fs.ModeDir, isLink: kind == fs.ModeSymlink}
-		if it.isVideo = !it.isDir && IsVideo(it.name); it.isVideo {
-			it.path = folder + it.name
-			it.name = it.path[len(folder):] // both share their memory
-		}
+		it.isVideo = !it.isDir && IsVideo(it.name)
 		l.items = append(l.items, it)
 	})
 	slices.SortFunc(l.items, func(a, b item) int { return strings.Compare(a.name, b.name) })
@@ -71,11 +65,12 @@ func (it *item) isFolder() bool {
 	return it.isDir || it.isLink && it.err == nil && it.info.Type.IsDir()
 }
 
-// linkTracker makes the walk read each folder once. It skips links to folders that the walk reaches anyway.
+// linkTracker makes the walk read each folder once. It skips links to folders that the walk reaches anyway. All its paths
+// are real.
 type linkTracker struct {
-	roots     []string // real paths of the roots that are folders
-	entered   map[[16]byte]struct{}
-	rootFiles map[[16]byte]struct{} // files given as roots, by pathHash
+	roots     []string // the roots that are folders
+	entered   map[string]bool
+	rootFiles map[string]bool // files given as roots
 }
 
 func realFolders(roots []string) (out []string) {
@@ -95,25 +90,10 @@ func realFolders(roots []string) (out []string) {
 	return out
 }
 
-// pathHash identifies a path in 16 bytes, so that a library of a hundred thousand folders costs a few megabytes.
-func pathHash(realPath string) [16]byte {
-	sum := sha256.Sum256([]byte(realPath))
-	return [16]byte(sum[:16])
-}
-
-func (l *linkTracker) markEntered(realPath string) bool {
-	k := pathHash(realPath)
-	if _, seen := l.entered[k]; seen {
-		return false
-	}
-	l.entered[k] = struct{}{}
-	return true
-}
-
 // shouldFollow reports whether to enter a link to the folder realPath. It returns false if the walk reads the folder
 // anyway, or if a root is inside the folder. The walk reaches no hidden folders below a root.
 func (l *linkTracker) shouldFollow(realPath string) bool {
-	if _, seen := l.entered[pathHash(realPath)]; seen {
+	if l.entered[realPath] {
 		return false
 	}
 	for _, root := range l.roots {
@@ -144,17 +124,9 @@ func inHiddenFolder(rel string) bool {
 }
 
 func (l *linkTracker) addRootFile(realPath string, video bool) bool {
-	if l.isRootFile(realPath) {
+	if l.rootFiles[realPath] || video && l.entered[filepath.Dir(realPath)] {
 		return false
 	}
-	if _, seen := l.entered[pathHash(filepath.Dir(realPath))]; seen && video {
-		return false
-	}
-	l.rootFiles[pathHash(realPath)] = struct{}{}
+	l.rootFiles[realPath] = true
 	return true
-}
-
-func (l *linkTracker) isRootFile(realPath string) bool {
-	_, seen := l.rootFiles[pathHash(realPath)]
-	return seen
 }

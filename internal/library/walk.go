@@ -78,14 +78,14 @@ func NewWalker(o Options, yield func(Dir) error) (*Walker, error) {
 	if err != nil {
 		return nil, err
 	}
-	links := &linkTracker{entered: map[[16]byte]struct{}{}, rootFiles: map[[16]byte]struct{}{}}
+	links := &linkTracker{entered: map[string]bool{}, rootFiles: map[string]bool{}}
 	return &Walker{yield: yield, excludes: excludes, onRead: o.OnRead, links: links}, nil
 }
 
 // Root walks one more root. It does not yield files again that it has yielded for an earlier root.
 func (w *Walker) Root(ctx context.Context, root string) error {
 	for _, real := range realFolders([]string{root}) {
-		if _, entered := w.links.entered[pathHash(real)]; !entered {
+		if !w.links.entered[real] {
 			w.links.roots = append(w.links.roots, real)
 		}
 	}
@@ -204,9 +204,10 @@ func (w *Walker) walkDir(ctx context.Context, f folder) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !w.links.markEntered(f.real) {
+	if w.links.entered[f.real] {
 		return nil
 	}
+	w.links.entered[f.real] = true
 	out, below, err := w.readDir(ctx, f)
 	if err != nil {
 		return err
@@ -261,10 +262,7 @@ func (w *Walker) readDir(ctx context.Context, f folder) (out Dir, below []folder
 				below = append(below, child)
 			}
 		case it.isVideo:
-			if out.Files == nil {
-				out.Files = make([]File, 0, len(list.items)-i)
-			}
-			file := File{Path: it.path, Name: it.name}
+			file := File{Path: path + it.name, Name: it.name}
 			if !it.isLink {
 				it.info, it.err = list.dir.Lstat(it.name)
 			}
@@ -311,7 +309,7 @@ func (w *Walker) folderSkipReason(child *folder, isLink bool) lang.Text {
 func (w *Walker) classify(
 	file *File, it *item, scope *ignoreScope, abs, realPath string, skipReason lang.Text,
 ) (ok bool) {
-	if len(w.links.rootFiles) > 0 && w.links.isRootFile(realPath+it.name) {
+	if w.links.rootFiles[realPath+it.name] {
 		return false // the walk has already yielded it as a root
 	}
 	if it.err != nil {
