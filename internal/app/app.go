@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -160,11 +161,14 @@ func (a *App) resultMemory() *results.Memory {
 		return nil
 	}
 	pins, index := a.deciders.InputDigests()
-	return results.New(bucket, a.newestAnswers, results.Settings{
-		Upstream: a.cfg.TMDB.BaseURL.String(), Language: strings.Join(a.cfg.TMDB.Languages, ","), Type: a.cfg.Match.Type,
-		MinConfidence: a.cfg.Match.MinConfidence, MinEpisodeConfidence: a.cfg.Match.MinEpisodeConfidence,
-		IncludeAdult: a.cfg.Match.IncludeAdult,
-	}, results.LocalInputs{Program: version.Build(), Pins: pins, Index: index})
+	return results.New(bucket, a.newestAnswers, decisionScope(a.cfg, pins, index))
+}
+
+// decisionScope returns a text that changes with every setting and local input that a decision depends on.
+func decisionScope(cfg *config.Config, pins, index string) string {
+	settings := cfg.Match
+	settings.Jobs = 0
+	return fmt.Sprintf("%s %q %+v %q %q %q", cfg.TMDB.BaseURL, cfg.TMDB.Languages, settings, version.Build(), pins, index)
 }
 
 func (a *App) newestAnswers(ctx context.Context, entries []results.Entry) ([]time.Time, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/run"
+	"github.com/anivault/anivault/internal/run/results"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/google/go-cmp/cmp"
@@ -22,7 +23,7 @@ import (
 // have not.
 func TestFilesAreCountedAheadOfALongRun(t *testing.T) {
 	walk := func(_ context.Context, yield func(run.Batch) error) error {
-		return errors.Join(yield(run.Batch{Files: make([]library.File, 3)}), yield(run.Batch{Err: io.ErrUnexpectedEOF}))
+		return errors.Join(yield(run.Batch{Folder: results.Folder{Files: make([]library.File, 3)}}), yield(run.Batch{Err: io.ErrUnexpectedEOF}))
 	}
 	for _, row := range []struct {
 		name     string

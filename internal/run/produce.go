@@ -12,6 +12,7 @@ import (
 
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/run/results"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -36,7 +37,8 @@ func yieldDir(d library.Dir, parsedPart func(string) string, yield func(Batch) e
 	// A folder that is skipped as a whole (hidden, a recycle bin) gets no record.
 	d.Files = slices.DeleteFunc(d.Files, func(f library.File) bool { return f.IsDir })
 	if len(d.Files) > 0 {
-		b := Batch{Files: d.Files, Path: d.Path, AbsDir: d.Abs, NamePrefix: namePrefixOf(d.Files[0], parsedPart)}
+		b := Batch{Path: d.Path}
+		b.Files, b.AbsDir, b.NamePrefix = d.Files, d.Abs, namePrefixOf(d.Files[0], parsedPart)
 		if d.IsRootFile {
 			b.PartID = "file " + d.Files[0].Name
 		}
@@ -76,12 +78,8 @@ func Files(list io.ReadCloser, nulSeparated bool, options library.Options) Produ
 				return yieldDir(d, parsedParts([]string{listed}), yield)
 			}
 			if len(together.Files) == 0 {
-				together = Batch{
-					Path:       d.Path,
-					AbsDir:     d.Abs,
-					NamePrefix: namePrefixOf(d.Files[0], alone),
-					PartID:     "list " + d.Files[0].Name,
-				}
+				together.Path, together.AbsDir = d.Path, d.Abs
+				together.NamePrefix, together.PartID = namePrefixOf(d.Files[0], alone), "list "+d.Files[0].Name
 			}
 			together.Files = append(together.Files, d.Files[0])
 			return nil
@@ -101,14 +99,15 @@ func Files(list io.ReadCloser, nulSeparated bool, options library.Options) Produ
 func Names(list io.ReadCloser) Producer {
 	return func(_ context.Context, yield func(Batch) error) error {
 		defer list.Close()
-		b := Batch{ListedAsMedia: true}
+		var b Batch
+		b.ListedAsMedia = true
 		err := library.ReadLines(list, func(name string) error {
 			b.Files = append(b.Files, library.File{Path: name, Name: filepath.Base(name)})
 			if len(b.Files) < maxBatchFiles {
 				return nil
 			}
 			full := b
-			b = Batch{ListedAsMedia: true}
+			b.Files = nil
 			return yield(full)
 		})
 		if err == nil && len(b.Files) > 0 {
@@ -120,17 +119,9 @@ func Names(list io.ReadCloser) Producer {
 
 // Batch is a set of files that are decided together: the media files of one directory, or part of a list.
 type Batch struct {
-	Files []library.File
-	// Err is why Path could not be read, or that it does not exist; then Files is empty.
-	Err  error
+	results.Folder
 	Path string
-
-	// AbsDir is the directory of all files, NamePrefix the text parsed in front of each file's name, and PartID says which
-	// part of the directory's files this is, "" for all. Names without a directory have no AbsDir, and their whole path is
-	// parsed.
-	AbsDir, NamePrefix, PartID string
-	// ListedAsMedia means that the user listed the names as media.
-	ListedAsMedia bool
+	Err  error // why Path could not be read, or that it does not exist; then there are no files
 }
 
 func splitBatch(b Batch) []Batch {

@@ -35,7 +35,7 @@ func (p *pipeline) recallBatches(ctx context.Context, batches []Batch) []*batchS
 	for i, b := range batches {
 		in[i] = &batchState{Batch: b, rememberable: p.Memory != nil && b.isRememberable()}
 		if in[i].rememberable && b.AbsDir != "" && !p.Refresh {
-			folders, of = append(folders, b.folder()), append(of, in[i])
+			folders, of = append(folders, b.Folder), append(of, in[i])
 		}
 	}
 	if len(folders) > 0 {
@@ -102,9 +102,8 @@ func (p *pipeline) readNames(b *batchState) {
 	if !b.rememberable {
 		return
 	}
-	files := b.folder().Files
 	for _, g := range b.groups {
-		g.key = p.Memory.Key(files, g.files)
+		g.key = p.Memory.Key(&b.Folder, g.files)
 		if i := slices.IndexFunc(before, func(o *group) bool { return o.key == g.key }); i >= 0 {
 			g.stored = before[i].stored
 		}
@@ -147,13 +146,6 @@ func (b *batchState) replayGroup(g *group) bool {
 func (p *pipeline) warnUnlessLocked(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, cache.ErrLocked) {
 		p.Warn(err)
-	}
-}
-
-func (b *Batch) folder() results.Folder {
-	return results.Folder{
-		Files:  results.Files{AbsDir: b.AbsDir, NamePrefix: b.NamePrefix, ListedAsMedia: b.ListedAsMedia, List: b.Files},
-		PartID: b.PartID,
 	}
 }
 
@@ -200,8 +192,8 @@ func (k *recorder) finishGroup(ctx context.Context, g *group) {
 	for _, g := range k.batch.groups {
 		l.Add(g.key, g.files)
 	}
-	folder, ctx := k.batch.folder(), context.WithoutCancel(ctx)
-	if err := k.pipeline.Memory.Remember(ctx, time.Now(), &folder, &l, k.newlyDecided); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	if err := k.pipeline.Memory.Remember(ctx, time.Now(), &k.batch.Folder, &l, k.newlyDecided); err != nil {
 		k.pipeline.Warn(err)
 	}
 }

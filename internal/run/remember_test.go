@@ -72,7 +72,7 @@ func newRerun(t *testing.T) *rerun {
 	}
 	return &rerun{
 		t: t, root: t.TempDir(),
-		memory: results.New(bucket, noNewer, results.Settings{Language: "en-US"}, results.LocalInputs{Program: "1"}),
+		memory: results.New(bucket, noNewer, "1"),
 	}
 }
 

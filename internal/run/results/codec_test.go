@@ -189,7 +189,7 @@ func reads(b []byte, files []library.File, series []int) bool {
 // Whatever the store holds is read without harm.
 func FuzzDecode(f *testing.F) {
 	show := folder(3)
-	m := New(&shelf{}, nothingNewer, question, basis)
+	m := New(&shelf{}, nothingNewer, scope)
 	d := DecidedSeries{Records: decided(show), UsedEntries: []match.UsedEntry{{Kind: match.TV, ID: 26209, ReadAt: now}}}
 	files, series := filesOf(&d)
 	f.Add(encodeSeries(&d, now, now.Add(time.Hour)))

@@ -13,9 +13,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/anivault/anivault/cache"
@@ -43,74 +43,48 @@ type Entry struct {
 // NewestAnswerTimes returns, for each entry, when its newest cached answer was fetched; zero if there is none.
 type NewestAnswerTimes func(ctx context.Context, entries []Entry) ([]time.Time, error)
 
-// Settings are the settings that a decision depends on. Decisions under different settings are stored side by side.
-type Settings struct {
-	Upstream             string // TMDB's base URL
-	Language             string
-	Type                 string // auto, tv or movie
-	MinConfidence        float64
-	MinEpisodeConfidence float64
-	IncludeAdult         bool
-}
-
-// LocalInputs are what decisions depend on besides settings and TMDB's answers. Each text changes with its input.
-type LocalInputs struct {
-	Program string // version of the matcher
-	Index   string // digest of the title index
-	Pins    string // digest of the pins
-}
-
 // Memory reads and writes decisions in a Store. It is safe for concurrent use if the Store is.
 type Memory struct {
 	store         Store
 	newestAnswers NewestAnswerTimes
-	scopeDigest   string // digest of layout version, settings and local inputs
+	scope         string
 }
 
-// New returns the memory of runs with the given settings and local inputs.
-func New(store Store, newest NewestAnswerTimes, settings Settings, inputs LocalInputs) *Memory {
-	var d digest
-	d.number(layoutVersion)
-	for _, text := range []string{
-		settings.Upstream, settings.Language, settings.Type,
-		fmt.Sprint(settings.MinConfidence, settings.MinEpisodeConfidence), fmt.Sprint(settings.IncludeAdult), inputs.Program,
-		inputs.Index, inputs.Pins,
-	} {
-		d.text(text)
-	}
-	scope := d.sum()
-	return &Memory{store: store, newestAnswers: newest, scopeDigest: string(scope[:])}
+// New returns the memory of runs with the same scope, a text that changes with all that a decision depends on besides
+// the files and TMDB's answers: settings, program, title index and pins. Decisions of other scopes are stored beside.
+func New(store Store, newest NewestAnswerTimes, scope string) *Memory {
+	return &Memory{store: store, newestAnswers: newest, scope: scope}
 }
 
-// Key identifies a series or folder under given settings and inputs. It is a digest, so it reveals no paths.
+// Key identifies a series or folder in a scope. It is a digest, so it reveals no paths.
 type Key [24]byte
 
 func (k Key) storeKey() string { return base64.RawURLEncoding.EncodeToString(k[:]) }
 
-// Files are files of one folder, or names without a folder.
-type Files struct {
-	AbsDir        string // absolute path of the folder; "" for names
+// Folder is a set of files of one folder that are grouped together, or of names without a folder.
+type Folder struct {
+	AbsDir        string // absolute path of the folder; "" for names, whose whole path is parsed
 	NamePrefix    string // text parsed in front of each name; it depends on where the walk began
+	PartID        string // which part of the folder's files these are; "" for all
 	ListedAsMedia bool   // the user listed the names as media
-	List          []library.File
+	Files         []library.File
 }
 
-// Key returns the key of the series that consists of the files with the given indices in List.
-func (m *Memory) Key(f Files, series []int) Key {
+// Key returns the key of the series that consists of the files with the given indices in f.Files.
+func (m *Memory) Key(f *Folder, series []int) Key {
 	d := m.newDigest("series", f)
 	for _, i := range series {
-		d.file(&f.List[i])
+		d.file(&f.Files[i])
 	}
 	return d.sum()
 }
 
-func (m *Memory) newDigest(kind string, f Files) *digest {
+func (m *Memory) newDigest(kind string, f *Folder) *digest {
 	d := new(digest)
-	d.text(m.scopeDigest)
-	d.text(kind)
-	d.text(f.AbsDir)
-	d.text(f.NamePrefix)
-	d.bool(f.ListedAsMedia)
+	d.number(layoutVersion)
+	for _, text := range []string{m.scope, kind, f.AbsDir, f.NamePrefix, strconv.FormatBool(f.ListedAsMedia)} {
+		d.text(text)
+	}
 	return d
 }
 
@@ -122,14 +96,6 @@ func (d *digest) number(n int64) { *d = binary.AppendVarint(*d, n) }
 func (d *digest) text(s string) {
 	d.number(int64(len(s)))
 	*d = append(*d, s...)
-}
-
-func (d *digest) bool(v bool) {
-	if v {
-		d.number(1)
-		return
-	}
-	d.number(0)
 }
 
 func (d *digest) file(f *library.File) {
@@ -149,12 +115,6 @@ func (d *digest) sum() (k Key) {
 	sum := sha256.Sum256(*d)
 	copy(k[:], sum[:])
 	return k
-}
-
-// Folder is a set of files of one folder that are grouped together: the part PartID, or all files if that is "".
-type Folder struct {
-	Files
-	PartID string
 }
 
 // SeriesList is the list of a folder's series: for each series its key, and the indices of its files.
@@ -189,15 +149,15 @@ func (m *Memory) Lists(ctx context.Context, folders []Folder) ([]*SeriesList, er
 }
 
 func (m *Memory) folderKey(f *Folder) Key {
-	d := m.newDigest("folder", f.Files)
+	d := m.newDigest("folder", f)
 	d.text(f.PartID)
 	return d.sum()
 }
 
 func (m *Memory) contentDigest(f *Folder) Key {
-	d := m.newDigest("content", f.Files)
-	for i := range f.List {
-		d.file(&f.List[i])
+	d := m.newDigest("content", f)
+	for i := range f.Files {
+		d.file(&f.Files[i])
 	}
 	return d.sum()
 }
@@ -209,7 +169,7 @@ func (m *Memory) folderItem(f *Folder, l *SeriesList, now time.Time) cache.Item 
 	for _, k := range l.Keys {
 		w.Raw(k[:])
 	}
-	series := make([]int, len(f.List))
+	series := make([]int, len(f.Files))
 	for n, files := range l.Files {
 		for _, i := range files {
 			series[i] = n
@@ -232,7 +192,7 @@ func (m *Memory) decodeList(b []byte, f *Folder) *SeriesList {
 	for i := range l.Keys {
 		copy(l.Keys[i][:], r.Take(len(Key{})))
 	}
-	for i := range f.List {
+	for i := range f.Files {
 		n := 0
 		if wire.Int(&r, &n); n < 0 || n >= len(l.Files) {
 			return nil
