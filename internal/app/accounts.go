@@ -255,7 +255,7 @@ type QuotaView struct {
 
 // OverrideView is a setting that an operator has changed.
 type OverrideView struct {
-	Key   string `json:"key" doc:"the setting, or enabled"`
+	Key   string `json:"key" doc:"the setting, or an account's enabled"`
 	Value string `json:"value" doc:"its value"`
 	Until string `json:"until,omitempty" doc:"until when, RFC 3339; absent: until an operator ends it"`
 }

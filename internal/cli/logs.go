@@ -113,50 +113,35 @@ func (l *logs) Close() error {
 	return l.file.Close()
 }
 
-type metricsExport struct {
-	cancel context.CancelFunc
-	done   sync.WaitGroup
-	file   io.Closer
-}
-
-func (f *factory) startMetrics(cfg *config.Config, counts *metrics.Metrics) (*metricsExport, error) {
+// startMetrics writes metrics until stop is called, which writes the last ones. Errors of writing are only warnings.
+func (f *factory) startMetrics(cfg *config.Config, counts *metrics.Metrics) (stop func() error, err error) {
 	if err := checkTextfile(cfg.Metrics.Textfile); err != nil {
 		return nil, err
 	}
-	m := &metricsExport{cancel: func() {}}
+	closeFile := func() error { return nil }
 	var sinks []metrics.Sink
 	if path := cfg.Metrics.File; path != "" {
-		file, err := openRotatingFile(cfg.Log, "metrics file", path, nil) // the reporter handles errors
+		file, err := openRotatingFile(cfg.Log, "metrics file", path, nil) // metrics.Report handles errors
 		if err != nil {
 			return nil, err
 		}
-		m.file = file
+		closeFile = file.Close
 		sinks = append(sinks, metrics.NDJSON(file, os.Getpid()))
 	}
 	if path := cfg.Metrics.Textfile; path != "" {
 		sinks = append(sinks, metrics.Textfile(path))
 	}
-	if len(sinks) == 0 {
-		return m, nil
-	}
 	ctx, cancel := context.WithCancel(context.Background())
-	m.cancel = cancel
-	reporter := metrics.Reporter{
-		Metrics: counts, Sinks: sinks,
-		OnError: func(err error) { f.warn("metrics can't be written: %v", err) },
+	var reporting sync.WaitGroup
+	if len(sinks) > 0 {
+		onError := func(err error) { f.warn("metrics can't be written: %v", err) }
+		reporting.Go(func() { metrics.Report(ctx, counts, sinks, onError) })
 	}
-	m.done.Go(func() { _ = reporter.Run(ctx) })
-	return m, nil
-}
-
-// stop writes the last metrics. Errors of writing are only warnings, so it returns none of them.
-func (m *metricsExport) stop() error {
-	m.cancel()
-	m.done.Wait()
-	if m.file != nil {
-		return m.file.Close()
-	}
-	return nil
+	return func() error {
+		cancel()
+		reporting.Wait()
+		return closeFile()
+	}, nil
 }
 
 // checkWritable returns an error if no file could be written at path, so that a command fails before any work. example

@@ -23,7 +23,8 @@ import (
 // have not.
 func TestFilesAreCountedAheadOfALongRun(t *testing.T) {
 	walk := func(_ context.Context, yield func(run.Batch) error) error {
-		return errors.Join(yield(run.Batch{Folder: results.Folder{Files: make([]library.File, 3)}}), yield(run.Batch{Err: io.ErrUnexpectedEOF}))
+		three := run.Batch{Folder: results.Folder{Files: make([]library.File, 3)}}
+		return errors.Join(yield(three), yield(run.Batch{Err: io.ErrUnexpectedEOF}))
 	}
 	for _, row := range []struct {
 		name     string

@@ -30,7 +30,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 		return err
 	}
 	status := ui.NewStatus(o.f.streams, !o.f.quiet && !o.f.noProgress)
-	logs, err := o.f.openLogs(cfg, status.Writer(o.f.streams.Err), false)
+	logs, err := o.f.openLogs(cfg, status.Err(), false)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	}
 	if o.interactive {
 		p := o.f.prompter()
-		p.out = status.Writer(p.out)
+		p.out = status.Err()
 		options.Ask = &p
 	}
 	run, err := app.Open(cfg, options)
@@ -56,14 +56,14 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	if o.namesFrom != "" {
 		here = ""
 	}
-	writer, err := o.writer(ctx, run, status.Writer(o.f.streams.Out), report.Options{
+	writer, err := o.writer(ctx, run, status.Out(), report.Options{
 		Resized: o.f.streams.OutWidth, Terminal: o.f.streams.OutTTY, Color: color, DefaultFolder: here, Explain: o.explain,
 		ByteOrderMark: o.csvBOM, Seasons: o.view == "seasons", Filter: o.onlyFilter,
 	})
 	if err != nil {
 		return errors.Join(err, run.Close())
 	}
-	metricsExport, err := o.f.startMetrics(cfg, run.Metrics())
+	stopMetrics, err := o.f.startMetrics(cfg, run.Metrics())
 	if err != nil {
 		return errors.Join(err, run.Close())
 	}
@@ -84,7 +84,12 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 		}
 		return writer.Match(r)
 	}
-	matched := o.match(ctx, run, produce, progress, emit, writer)
+	var matched error
+	if o.interactive {
+		matched = matchAsking(ctx, run, produce, progress, emit)
+	} else {
+		matched = run.Match(ctx, produce, emit, writer.Flush)
+	}
 	summary = run.Summary(tally.Counts())
 	progress.stop()
 	output := writer.Close(summary)
@@ -101,7 +106,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	if o.afterSummary != nil {
 		o.afterSummary(run)
 	}
-	output = errors.Join(output, metricsExport.stop(), run.Close())
+	output = errors.Join(output, stopMetrics(), run.Close())
 	return o.status(ctx, cfg, run, output, matched, summary)
 }
 
@@ -138,16 +143,6 @@ func (o *matchOptions) writeSummary(
 		suggestIndex(o.f, cfg, s)
 	}
 	return err
-}
-
-func (o *matchOptions) match(
-	ctx context.Context, a *app.App, produce run.Producer, shown *progress, emit func(report.Record) error,
-	writer report.Writer,
-) error {
-	if o.interactive {
-		return matchAsking(ctx, a, produce, shown, emit)
-	}
-	return a.Match(ctx, produce, emit, writer.Flush)
 }
 
 func (o *matchOptions) writeReport(page html.Page, run *app.App) error {

@@ -97,7 +97,7 @@ func runServe(f *factory, cmd *cobra.Command, cfg *config.Config, offline bool) 
 	if err != nil {
 		return errors.Join(err, service.Close())
 	}
-	metricsExport, err := f.startMetrics(cfg, service.Upstream().Metrics())
+	stopMetrics, err := f.startMetrics(cfg, service.Upstream().Metrics())
 	if err != nil {
 		if page != nil {
 			err = errors.Join(err, page.Close())
@@ -121,7 +121,7 @@ func runServe(f *factory, cmd *cobra.Command, cfg *config.Config, offline bool) 
 	err = service.Run(ctx)
 	cancel()
 	serving.Wait()
-	err = errors.Join(err, pageErr, metricsExport.stop())
+	err = errors.Join(err, pageErr, stopMetrics())
 	f.drained = err == nil
 	return err
 }

@@ -262,7 +262,7 @@ type jsonStatus struct {
 	Stated      *jsonStatedLimit    `json:"stated_limit,omitempty" doc:"a limit that the upstream states in its answers"`
 	Budget      *jsonBudget         `json:"budget,omitempty" doc:"the request budget, if there is one"`
 	Accounts    []app.AccountView   `json:"accounts,omitempty" doc:"if there are several: as in accounts list"`
-	Overrides   []jsonOverride      `json:"overrides" doc:"settings changed by limiter tune"`
+	Overrides   []app.OverrideView  `json:"overrides" doc:"settings changed by limiter tune"`
 	Processes   []jsonProcess       `json:"processes" doc:"the processes that share the state"`
 	Cache       *jsonCache          `json:"cache,omitempty" doc:"the fields of cache stats; absent if it can't be read"`
 	Unfinished  []jsonUnfinishedRun `json:"unfinished,omitempty" doc:"runs of organize that are at work or interrupted"`
@@ -298,12 +298,6 @@ type jsonBudget struct {
 	Renews   string  `json:"renews,omitempty" doc:"when the period ends, RFC 3339"`
 }
 
-type jsonOverride struct {
-	Key   string `json:"key" doc:"the setting"`
-	Value string `json:"value" doc:"its value"`
-	Until string `json:"until,omitempty" doc:"until when, RFC 3339; absent: until limiter tune --reset"`
-}
-
 type jsonProcess struct {
 	ID       string  `json:"id" doc:"name of the process"`
 	Running  int     `json:"running" doc:"its requests in progress"`
@@ -326,7 +320,7 @@ func (v statusView) toJSON() jsonStatus {
 		Window:    jsonWindow{s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio},
 		Streak429: s.Streak429, Failures: s.Failures, Cooldown: s.Cooldown.Seconds(), Recover: s.AutoRecover.Seconds(),
 		LearnedRate: s.Learned.Rate, LearnedAt: ui.Timestamp(s.Learned.Since), Accounts: v.accounts,
-		Overrides: []jsonOverride{}, Processes: []jsonProcess{},
+		Overrides: app.ViewOverrides(s.Overrides), Processes: []jsonProcess{},
 	}
 	if l := s.Stated; l.Requests > 0 {
 		out.Stated = &jsonStatedLimit{l.Requests, l.Period.Seconds(), "RateLimit-Policy", ui.Timestamp(l.Since)}
@@ -335,9 +329,6 @@ func (v statusView) toJSON() jsonStatus {
 		out.Budget = &jsonBudget{
 			s.Budget.Requests, s.Budget.Period.Seconds(), s.BudgetUsed, s.BudgetHeld, ui.Timestamp(s.BudgetRenews),
 		}
-	}
-	for _, o := range s.Overrides {
-		out.Overrides = append(out.Overrides, jsonOverride{o.Key, o.Value, ui.Timestamp(o.Until)})
 	}
 	for _, p := range s.Processes {
 		out.Processes = append(out.Processes, jsonProcess{p.ID, p.Running, p.Waiting, p.Reserved, p.Rate})

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"crypto/sha256"
+	_ "embed" // the unit
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -207,36 +208,9 @@ func (w *watchRun) printEvent(e watch.Event, name string, err error) {
 
 // systemdUnitText is a unit for systemd's user manager. It has no ReadWritePaths or similar setting: those would put
 // PATH and the library on separate mounts, and hard links can't cross mounts.
-const systemdUnitText = `# Puts what arrives in order: anivault watch. As %s:
-#   systemctl --user daemon-reload && systemctl --user enable --now anivault-watch
-#   loginctl enable-linger        lets it run while you are not logged in
-# The key stands in the config file: anivault config init
-
-[Unit]
-Description=Put in order what arrives in %s
-Documentation=man:anivault-watch(1)
-
-[Service]
-%sExecStart=%s
-Restart=on-failure
-RestartSec=60
-RestartPreventExitStatus=2 5
-SuccessExitStatus=130 143
-TimeoutStopSec=60
-Nice=10
-
-NoNewPrivileges=yes
-LockPersonality=yes
-MemoryDenyWriteExecute=yes
-RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
-RestrictNamespaces=yes
-RestrictRealtime=yes
-SystemCallArchitectures=native
-SystemCallFilter=@system-service
-
-[Install]
-WantedBy=default.target
-`
+//
+//go:embed watch.service
+var systemdUnitText string
 
 func (w *watchRun) printSystemdUnit() error {
 	program, err := os.Executable()

@@ -65,8 +65,8 @@ func (it *item) isFolder() bool {
 	return it.isDir || it.isLink && it.err == nil && it.info.Type.IsDir()
 }
 
-// linkTracker makes the walk read each folder once. It skips links to folders that the walk reaches anyway. All its paths
-// are real.
+// linkTracker makes the walk read each folder once. It skips links to folders that the walk reaches anyway. All its
+// paths are real.
 type linkTracker struct {
 	roots     []string // the roots that are folders
 	entered   map[string]bool

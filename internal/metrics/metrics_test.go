@@ -221,24 +221,20 @@ func TestReporterWritesPeriodicallyAndAtTheEnd(t *testing.T) {
 		var got []string
 		var told []error
 		full := errors.New("disk is full")
-		r := Reporter{
-			Metrics: New(),
-			OnError: func(err error) { told = append(told, err) },
-			Sinks: []Sink{
-				func(Snapshot, time.Time, bool) error { return full },
-				func(_ Snapshot, at time.Time, final bool) error {
-					word := at.Sub(start).String()
-					if final {
-						word += " final"
-					}
-					got = append(got, word)
-					return nil
-				},
+		sinks := []Sink{
+			func(Snapshot, time.Time, bool) error { return full },
+			func(_ Snapshot, at time.Time, final bool) error {
+				word := at.Sub(start).String()
+				if final {
+					word += " final"
+				}
+				got = append(got, word)
+				return nil
 			},
 		}
-		err := r.Run(ctx)
-		if !errors.Is(err, full) || len(told) != 1 {
-			t.Errorf("error %v, told %v", err, told)
+		Report(ctx, New(), sinks, func(err error) { told = append(told, err) })
+		if len(told) != 1 || !errors.Is(told[0], full) {
+			t.Errorf("told %v", told)
 		}
 		if diff := cmp.Diff([]string{"10s", "20s", "25s final"}, got); diff != "" {
 			t.Error(diff)

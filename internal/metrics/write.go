@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -174,40 +173,25 @@ func (d Distribution) eachCumulativeBucket(f func(le float64, n uint64)) {
 
 const snapshotInterval = 10 * time.Second
 
-// Reporter writes a process's metrics to sinks. A sink's error never ends a run: OnError gets the first error of each
-// sink, and the sink is tried again with the next snapshot.
-type Reporter struct {
-	Metrics *Metrics
-	Sinks   []Sink
-	OnError func(error) // may be nil
-}
-
-// Run writes a snapshot every ten seconds and at the end of ctx. It returns the first error of each sink, joined.
-func (r *Reporter) Run(ctx context.Context) error {
+// Report writes a snapshot to the sinks every ten seconds, and the last one at the end of ctx. A sink's error never
+// ends a run: onError gets the first error of each sink, and the sink is tried again with the next snapshot.
+func Report(ctx context.Context, m *Metrics, sinks []Sink, onError func(error)) {
 	tick := time.NewTicker(snapshotInterval)
 	defer tick.Stop()
-	failed := make([]error, len(r.Sinks))
-	for {
+	failed := make([]bool, len(sinks))
+	for final := false; !final; {
+		var at time.Time
 		select {
-		case at := <-tick.C:
-			r.write(at, false, failed)
+		case at = <-tick.C:
 		case <-ctx.Done():
-			r.write(time.Now(), true, failed)
-			return errors.Join(failed...)
+			at, final = time.Now(), true
 		}
-	}
-}
-
-func (r *Reporter) write(at time.Time, final bool, failed []error) {
-	s := r.Metrics.Snapshot()
-	for i, sink := range r.Sinks {
-		err := sink(s, at, final)
-		if err == nil || failed[i] != nil {
-			continue
-		}
-		failed[i] = err
-		if r.OnError != nil {
-			r.OnError(err)
+		s := m.Snapshot()
+		for i, sink := range sinks {
+			if err := sink(s, at, final); err != nil && !failed[i] {
+				failed[i] = true
+				onError(err)
+			}
 		}
 	}
 }

@@ -70,7 +70,8 @@ func tried(
 	}
 	statuses = map[string]match.Status{}
 	start := time.Now()
-	p := &pipeline{Config: Config{Decider: d, MaxConcurrent: 1, Retry: RetryPolicy{func() AttemptCounter { return new(oneTry) }, 2}}}
+	retry := RetryPolicy{func() AttemptCounter { return new(oneTry) }, 2}
+	p := &pipeline{Config: Config{Decider: d, MaxConcurrent: 1, Retry: retry}}
 	err := p.run(t.Context(), produce(batches...), func(l *Line) error {
 		statuses[strings.TrimSuffix(l.File.Name, " - 01.mkv")] = l.Decision.Status
 		return nil
@@ -153,7 +154,8 @@ func TestARunThatIsInterruptedWaitsForNoSeriesThatIsSetAside(t *testing.T) {
 		d := &flaky{fails: map[string]int{"Amber": 99}}
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		p := &pipeline{Config: Config{Decider: d, MaxConcurrent: 1, Retry: RetryPolicy{func() AttemptCounter { return new(oneTry) }, 2}}}
+		retry := RetryPolicy{func() AttemptCounter { return new(oneTry) }, 2}
+		p := &pipeline{Config: Config{Decider: d, MaxConcurrent: 1, Retry: retry}}
 		var got []match.Status
 		err := p.run(ctx, produce(batchOf("lib", "Amber - 01.mkv", "Birch - 01.mkv")), func(l *Line) error {
 			got = append(got, l.Decision.Status)

@@ -140,7 +140,8 @@ func TestALargeDirectoryIsAdmittedInParts(t *testing.T) {
 			names = append(names, fmt.Sprintf("Title - %04d.mkv", i))
 		}
 		n := 0
-		p := &pipeline{Config: Config{Decider: &decider{delay: func() time.Duration { return time.Millisecond }}, MaxConcurrent: 2}}
+		d := &decider{delay: func() time.Duration { return time.Millisecond }}
+		p := &pipeline{Config: Config{Decider: d, MaxConcurrent: 2}}
 		err := p.run(t.Context(), produce(batchOf("lib", names...)), func(*Line) error { n++; return nil })
 		if err != nil || n != len(names) {
 			t.Errorf("%d of %d lines, %v", n, len(names), err)
@@ -181,7 +182,8 @@ func TestAnOutputThatFailsEndsTheRun(t *testing.T) {
 			batches = append(batches, batchOf(fmt.Sprintf("lib/%02d", i), "Title - 01.mkv"))
 		}
 		n := 0
-		p := &pipeline{Config: Config{Decider: &decider{delay: func() time.Duration { return time.Millisecond }}, MaxConcurrent: 4}}
+		d := &decider{delay: func() time.Duration { return time.Millisecond }}
+		p := &pipeline{Config: Config{Decider: d, MaxConcurrent: 4}}
 		err := p.run(t.Context(), produce(batches...), func(*Line) error { n++; return full })
 		if !errors.Is(err, full) || n != 1 {
 			t.Errorf("%d lines were tried, %v", n, err)
@@ -194,7 +196,8 @@ func TestFailuresAndSkipsAreLinesOfTheirOwn(t *testing.T) {
 	b := batchOf("lib", "a - 01.mkv", "sample.mkv")
 	b.Files[1].Skip = "sample"
 	var got []string
-	p := &pipeline{Config: Config{Decider: &decider{delay: func() time.Duration { return 0 }}, MaxConcurrent: 1}}
+	d := &decider{delay: func() time.Duration { return 0 }}
+	p := &pipeline{Config: Config{Decider: d, MaxConcurrent: 1}}
 	err := p.run(t.Context(), produce(Batch{Path: "nowhere", Err: gone}, b), func(l *Line) error {
 		got = append(got, strings.TrimSpace(fmt.Sprint(l.Path, " ", l.Decision.Status, " ", l.Decision.Reason)))
 		return nil

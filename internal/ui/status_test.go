@@ -52,7 +52,7 @@ func (t *terminal) screen() string {
 func TestTheStatusLineKeepsOutOfTheWay(t *testing.T) {
 	tty := &terminal{}
 	s := NewStatus(Streams{Out: tty, Err: tty, OutTTY: true, ErrTTY: true, Width: 20}, true)
-	out := s.Writer(tty)
+	out := s.Out()
 	step := func(want string, do func()) {
 		t.Helper()
 		do()
@@ -85,7 +85,7 @@ func TestTheStatusLineKeepsOutOfTheWay(t *testing.T) {
 func TestTheStatusLineNeverMixesWithOtherOutput(t *testing.T) {
 	tty := &terminal{}
 	s := NewStatus(Streams{Out: tty, Err: tty, OutTTY: true, ErrTTY: true}, true)
-	out := s.Writer(tty)
+	out := s.Out()
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {
@@ -119,7 +119,7 @@ func TestNothingIsDrawnWhereNobodyLooks(t *testing.T) {
 		s.Out, s.Err = &out, &out
 		status := NewStatus(s, true)
 		status.Set("x")
-		w := status.Writer(&out)
+		w := status.Out()
 		_, _ = io.WriteString(w, "a\n")
 		status.Clear()
 		if out.String() != "a\n" || status.Enabled() {
@@ -138,7 +138,7 @@ func TestResultsInAPipeLeaveTheLineAlone(t *testing.T) {
 	s := NewStatus(Streams{Out: &pipe, Err: tty, ErrTTY: true, Width: 40}, true)
 	s.Set("working")
 	before := tty.raw.Len()
-	_, _ = io.WriteString(s.Writer(&pipe), "result\n")
+	_, _ = io.WriteString(s.Out(), "result\n")
 	if tty.raw.Len() != before || tty.screen() != "working" || pipe.String() != "result\n" {
 		t.Errorf("the terminal shows %q, the pipe has %q", tty.screen(), &pipe)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"reflect"
 	"sync"
 
 	"golang.org/x/term"
@@ -101,13 +100,11 @@ func Style(enabled bool, attribute, s string) string {
 const eraseLine = "\r\x1b[K"
 
 // Status is a status line at the bottom of a terminal; Set redraws it. All other output to the terminal must go through
-// Writer, which removes the line until the next Set. Without a terminal it does nothing. All methods are safe for
+// Out and Err, which remove the line until the next Set. Without a terminal it does nothing. All methods are safe for
 // concurrent use.
 type Status struct {
 	enabled bool
-	out     io.Writer
-	pipe    io.Writer // s.Out if that is not a terminal, else nil
-	width   func() int
+	streams Streams
 
 	mu      sync.Mutex
 	shown   string // the line on the terminal; "" for none
@@ -116,16 +113,12 @@ type Status struct {
 
 // NewStatus returns a status line on s.Err. It draws only if wanted and on a terminal with control sequences.
 func NewStatus(s Streams, wanted bool) *Status {
-	st := &Status{out: s.Err, enabled: wanted && s.ErrTTY && !s.Dumb, width: s.statusWidth}
-	if !s.OutTTY {
-		st.pipe = s.Out
-	}
-	return st
+	return &Status{enabled: wanted && s.ErrTTY && !s.Dumb, streams: s}
 }
 
 // Room returns how many cells a line may have; a longer line is cut. The terminal's last cell stays free: a full line
 // would wrap, and erasing the line would leave its first row on the screen.
-func (s *Status) Room() int { return max(s.width()-1, 0) }
+func (s *Status) Room() int { return max(s.streams.statusWidth()-1, 0) }
 
 // Enabled reports whether Set draws.
 func (s *Status) Enabled() bool { return s.enabled }
@@ -147,18 +140,26 @@ func (s *Status) Set(line string) {
 		return
 	}
 	s.shown = line
-	_, _ = io.WriteString(s.out, eraseLine+line)
+	_, _ = io.WriteString(s.streams.Err, eraseLine+line)
 }
 
 // Clear removes the line until the next Set.
 func (s *Status) Clear() { s.Set("") }
 
-// Writer returns w if it is a pipe, or else a writer that removes the status line before each write to w.
-func (s *Status) Writer(w io.Writer) io.Writer {
-	if !s.enabled || sameWriter(w, s.pipe) {
-		return w
+// Out returns the stream for results. If that is a terminal, each write to it removes the status line.
+func (s *Status) Out() io.Writer {
+	if !s.enabled || !s.streams.OutTTY {
+		return s.streams.Out
 	}
-	return &statusWriter{s, w}
+	return &statusWriter{s, s.streams.Out}
+}
+
+// Err returns the stream for messages. Each write to it removes the status line.
+func (s *Status) Err() io.Writer {
+	if !s.enabled {
+		return s.streams.Err
+	}
+	return &statusWriter{s, s.streams.Err}
 }
 
 type statusWriter struct {
@@ -174,14 +175,10 @@ func (a *statusWriter) Write(p []byte) (int, error) {
 	defer a.s.mu.Unlock()
 	if a.s.shown != "" {
 		a.s.shown = ""
-		_, _ = io.WriteString(a.s.out, eraseLine)
+		_, _ = io.WriteString(a.s.streams.Err, eraseLine)
 	}
 	a.s.midLine = p[len(p)-1] != '\n'
 	return a.w.Write(p)
-}
-
-func sameWriter(a, b io.Writer) bool {
-	return a != nil && b != nil && reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }
 
 // statusWidth returns the width of the terminal on Err, or 80 if that is unknown.

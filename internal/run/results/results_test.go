@@ -213,15 +213,17 @@ func TestAnotherSeriesHasAnotherKey(t *testing.T) {
 		{"other files", func(*Folder) []int { return []int{0, 1, 2} }, false, true},
 		{"another order", func(*Folder) []int { return []int{1, 0} }, false, true},
 		{"a size", func(f *Folder) []int { f.Files[0].Size++; return []int{0, 1} }, false, false},
-		{"a time", func(f *Folder) []int { f.Files[1].ModTime = f.Files[1].ModTime.Add(1); return []int{0, 1} }, false, false},
+		{"a time", func(f *Folder) []int { f.Files[1].ModTime = now; return []int{0, 1} }, false, false},
 		{"a name", func(f *Folder) []int { f.Files[0].Name = "Show - 00.mkv"; return []int{0, 1} }, false, false},
 		{"left out", func(f *Folder) []int { f.Files[0].Skip = "excluded"; return []int{0, 1} }, false, false},
 		{"a size in another series", func(f *Folder) []int { f.Files[2].Size++; return []int{0, 1} }, true, false},
 		{"a sample's size", func(f *Folder) []int { f.Files[3].Size++; return []int{0, 1} }, true, true},
 		{"a sample gone", func(f *Folder) []int { f.Files = f.Files[:3]; return []int{0, 1} }, true, false},
 		{
-			"the order of the folder", func(f *Folder) []int { f.Files[0], f.Files[1] = f.Files[1], f.Files[0]; return []int{1, 0} },
-			true, false,
+			"the order of the folder", func(f *Folder) []int {
+				f.Files[0], f.Files[1] = f.Files[1], f.Files[0]
+				return []int{1, 0}
+			}, true, false,
 		},
 		{
 			"how the path was spelt", func(f *Folder) []int { f.Files[0].Path = "/lib/Show/Show - 01.mkv"; return []int{0, 1} },
