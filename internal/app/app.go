@@ -200,12 +200,7 @@ func (a *App) Seasons(ctx context.Context, id int) ([]match.Season, error) {
 func (a *App) Offline() bool { return a.opts.Offline }
 
 // Unauthorized returns the first error about a refused key, nil if TMDB refused none.
-func (a *App) Unauthorized() error {
-	if u := a.upstream.firstRefusal.Load(); u != nil {
-		return u
-	}
-	return nil
-}
+func (a *App) Unauthorized() *tmdb.UnauthorizedError { return a.upstream.firstRefusal.Load() }
 
 // Summary adds the counts of requests and cache, the time and the limiter's state to the counts of files.
 func (a *App) Summary(s report.Summary) report.Summary {

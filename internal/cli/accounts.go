@@ -119,17 +119,15 @@ func selectAccounts(cfg *config.Config, names []string) ([]config.Account, error
 }
 
 func newAccountsTest(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "test [NAME...]", Short: "Test each key with one request to " +
-		"TMDB", Args: cobra.ArbitraryArgs}
-	f.setRunWithConfig(cmd, nil, func(c invocation) error {
+	cmd := &cobra.Command{
+		Use: "test [NAME...]", Short: "Test each key with one request to TMDB", Args: cobra.ArbitraryArgs,
+	}
+	return f.setRunWithConfig(cmd, nil, func(c invocation) error {
 		list, err := selectAccounts(c.cfg, c.args)
 		if err != nil {
 			return err
 		}
-		const maxWait = 10 * time.Second
-		own := *c.cfg
-		own.Tuning.MaxWait, own.Tuning.MaxRetries = min(own.Tuning.MaxWait, maxWait), -1
-		run, err := app.Open(&own, app.Options{Warn: func(err error) { f.warn("%v", err) }})
+		run, err := app.Open(probeConfig(c.cfg), app.Options{Warn: func(err error) { f.warn("%v", err) }})
 		if err != nil {
 			return err
 		}
@@ -157,7 +155,6 @@ func newAccountsTest(f *factory) *cobra.Command {
 		}
 		return err
 	})
-	return cmd
 }
 
 func newAccountsEnable(f *factory, on bool) *cobra.Command {

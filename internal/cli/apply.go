@@ -288,10 +288,7 @@ func (n *nfoBuilder) loadEntry(ctx context.Context, note *organize.NFOSpec) *nfo
 	if run == nil {
 		return nil
 	}
-	e, err := run.NFOEntry(ctx, match.Kind(note.Kind), note.ID)
-	if err != nil {
-		return nil // apply reports not_cached for this file
-	}
+	e, _ := run.NFOEntry(ctx, match.Kind(note.Kind), note.ID) // without an entry, apply reports not_cached
 	return e
 }
 

@@ -28,7 +28,6 @@ import (
 )
 
 type finding struct {
-	check      string
 	state, fix lang.Text
 	failed     bool // otherwise a finding with a fix is only advice
 }
@@ -66,8 +65,8 @@ func newDoctor(f *factory) *cobra.Command {
 	return cmd
 }
 
-func failedFinding(what string, state, fix lang.Text) finding {
-	return finding{check: what, state: state, fix: fix, failed: true}
+func failedFinding(state, fix lang.Text) finding {
+	return finding{state: state, fix: fix, failed: true}
 }
 
 // doctor runs checks one by one. It prints each finding before the next check, or collects them as JSON.
@@ -90,7 +89,7 @@ type jsonCheck struct {
 	Hint    lang.Text `json:"hint,omitempty" doc:"how to fix it, for people"`
 }
 
-func (d *doctor) print(f finding) {
+func (d *doctor) print(check string, f finding) {
 	const column = len("FAIL  cache dir   ")
 	sign, width := "ok", d.streams.OutWidth()
 	switch {
@@ -101,10 +100,10 @@ func (d *doctor) print(f finding) {
 		sign = "note"
 	}
 	if d.json {
-		d.checks = append(d.checks, jsonCheck{f.check, strings.ToLower(sign), f.state, f.fix})
+		d.checks = append(d.checks, jsonCheck{check, strings.ToLower(sign), f.state, f.fix})
 		return
 	}
-	head := ui.Pad(ui.Pad(lang.Say(sign), len("FAIL"))+"  "+lang.Say(f.check), column)
+	head := ui.Pad(ui.Pad(lang.Say(sign), len("FAIL"))+"  "+lang.Say(check), column)
 	text := ui.WrapHanging(head+ui.OneLine(lang.Say(f.state))+"\n", width, column)
 	if f.fix != "" {
 		fix := lang.Sprintf("fix: %s", strings.ReplaceAll(lang.Say(f.fix), "\n      ", "; "))
@@ -117,23 +116,23 @@ func (d *doctor) print(f finding) {
 }
 
 func (d *doctor) run(ctx context.Context, cfg *config.Config, broken error, offline bool) {
-	d.print(checkConfig(cfg, broken))
+	d.print("config", checkConfig(cfg, broken))
 	if broken == nil {
-		d.print(checkKey(cfg))
+		d.print("key", checkKey(cfg))
 	}
 	online := broken == nil && !offline
 	if online && !cfg.LacksKey() {
-		d.print(checkTMDB(ctx, cfg))
+		d.print("tmdb", checkTMDB(ctx, cfg))
 	}
-	d.print(checkFolder("state", app.StateDir(cfg)))
-	d.print(checkFolder("cache dir", cfg.Dirs.Cache))
-	d.print(checkFolder("data dir", cfg.Dirs.Data))
-	d.print(checkLimiter(ctx, cfg))
+	d.print("state", checkFolder(app.StateDir(cfg)))
+	d.print("cache dir", checkFolder(cfg.Dirs.Cache))
+	d.print("data dir", checkFolder(cfg.Dirs.Data))
+	d.print("limiter", checkLimiter(ctx, cfg))
 	if online && cfg.Coordinator == "redis" {
 		d.checkCoordinator(ctx, cfg)
 	}
-	d.print(checkCache(ctx, cfg))
-	d.print(checkUnfinishedRuns(ctx, cfg))
+	d.print("cache", checkCache(ctx, cfg))
+	d.print("runs", checkUnfinishedRuns(ctx, cfg))
 	d.checkIndex(cfg)
 	if broken != nil {
 		return
@@ -142,10 +141,10 @@ func (d *doctor) run(ctx context.Context, cfg *config.Config, broken error, offl
 	for _, to := range []string{cfg.Organize.To, cfg.Organize.ToTV, cfg.Organize.ToMovies} {
 		if !slices.Contains(seen, to) {
 			seen = append(seen, to)
-			d.print(checkLibraryFolder(to))
+			d.print("library", checkLibraryFolder(to))
 		}
 	}
-	d.print(checkGateway(ctx, cfg, offline))
+	d.print("gateway", checkGateway(ctx, cfg, offline))
 }
 
 // fallbackConfig returns the default configuration with the user's folders from the environment. Doctor uses it if the
@@ -163,31 +162,31 @@ func fallbackConfig(f *factory) (*config.Config, error) {
 
 func checkConfig(cfg *config.Config, broken error) finding {
 	if broken != nil {
-		return failedFinding("config", lang.TextOf(broken),
+		return failedFinding(lang.TextOf(broken),
 			"correct this, then run anivault doctor again to check key and connection")
 	}
 	if _, err := os.Stat(cfg.Dirs.ConfigFile); err != nil {
-		return finding{check: "config", state: lang.Textf("valid; no config file (%s)", cfg.Dirs.ConfigFile)}
+		return finding{state: lang.Textf("valid; no config file (%s)", cfg.Dirs.ConfigFile)}
 	}
-	return finding{check: "config", state: lang.Textf("valid; %s", cfg.Dirs.ConfigFile)}
+	return finding{state: lang.Textf("valid; %s", cfg.Dirs.ConfigFile)}
 }
 
 func checkKey(cfg *config.Config) finding {
 	switch {
 	case len(cfg.Accounts) > 0:
-		return finding{check: "key", state: lang.Textf("%s with %s (anivault accounts list)",
+		return finding{state: lang.Textf("%s with %s (anivault accounts list)",
 			lang.Count(len(cfg.Accounts), "account"), lang.Count(len(cfg.Secrets()), "key"))}
 	case !cfg.HasKey() && !cfg.AsksTMDB():
-		return finding{check: "key", state: "none is sent; only TMDB itself needs one"}
+		return finding{state: "none is sent; only TMDB itself needs one"}
 	case cfg.TMDB.Token.IsSet():
-		return finding{check: "key", state: "an API Read Access Token is set"}
+		return finding{state: "an API Read Access Token is set"}
 	case cfg.TMDB.APIKey.IsSet():
 		return finding{
-			check: "key", state: "a v3 API key is set; it travels in URLs",
-			fix: "prefer ANIVAULT_TMDB_TOKEN: a token travels in a header",
+			state: "a v3 API key is set; it travels in URLs",
+			fix:   "prefer ANIVAULT_TMDB_TOKEN: a token travels in a header",
 		}
 	}
-	return failedFinding("key", "none is set: only --offline works",
+	return failedFinding("none is set: only --offline works",
 		"set ANIVAULT_TMDB_TOKEN (https://www.themoviedb.org/settings/api), or: anivault config init")
 }
 
@@ -199,29 +198,33 @@ func checkTMDB(ctx context.Context, cfg *config.Config) finding {
 	var refusal *tmdb.UnauthorizedError
 	switch {
 	case errors.As(err, &blocked):
-		return finding{check: "tmdb", state: lang.Textf("not asked: %s", blocked), fix: "anivault status"}
+		return finding{state: lang.Textf("not asked: %s", blocked), fix: "anivault status"}
 	case errors.As(err, &refusal):
 		err := keyRefusedError(cfg, refusal)
-		return failedFinding("tmdb", lang.Textf("%s: %s", host, err), hintForError(err))
+		return failedFinding(lang.Textf("%s: %s", host, err), hintForError(err))
 	case err != nil:
 		_, text := app.Explain(err)
-		return failedFinding("tmdb", lang.Textf("%s: %s", host, text), cmp.Or(tmdbHint(err), lang.Text(
+		return failedFinding(lang.Textf("%s: %s", host, text), cmp.Or(tmdbHint(err), lang.Text(
 			"check the connection, proxy and ANIVAULT_TMDB_BASE_URL; TMDB's own state: https://status.themoviedb.org")))
 	case skew.Abs() > tolerable:
 		return finding{
-			check: "tmdb", state: lang.Textf("%s accepts the key; this machine's clock is off by %s", host, -skew),
-			fix: "set the clock (for example: timedatectl set-ntp true)",
+			state: lang.Textf("%s accepts the key; this machine's clock is off by %s", host, -skew),
+			fix:   "set the clock (for example: timedatectl set-ntp true)",
 		}
 	}
 	took = took.Round(time.Millisecond)
-	return finding{check: "tmdb", state: lang.Textf("%s accepts the key (%s); the clocks agree", host, took)}
+	return finding{state: lang.Textf("%s accepts the key (%s); the clocks agree", host, took)}
+}
+
+// probeConfig returns a configuration with which a request waits at most 10 s and is not repeated.
+func probeConfig(cfg *config.Config) *config.Config {
+	own := *cfg
+	own.Tuning.MaxWait, own.Tuning.MaxRetries = min(own.Tuning.MaxWait, 10*time.Second), -1
+	return &own
 }
 
 func probe(ctx context.Context, cfg *config.Config) (took, skew time.Duration, err error) {
-	const maxWait = 10 * time.Second
-	own := *cfg
-	own.Tuning.MaxWait, own.Tuning.MaxRetries = min(own.Tuning.MaxWait, maxWait), -1
-	run, err := app.Open(&own, app.Options{})
+	run, err := app.Open(probeConfig(cfg), app.Options{})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -239,12 +242,12 @@ func fixUnlessDiskFull(err error, fix lang.Text) lang.Text {
 }
 
 // checkFolder makes the folder, writes a file in it, and checks who else can write to it.
-func checkFolder(what, dir string) finding {
+func checkFolder(dir string) finding {
 	bad := func(err error) finding {
 		if where, ok := errors.AsType[*fs.PathError](err); ok && where.Path == dir {
 			err = fmt.Errorf("%s: %w", where.Op, where.Err) // the message begins with the folder
 		}
-		return failedFinding(what, lang.Textf("%s: %s", dir, err), fixUnlessDiskFull(err,
+		return failedFinding(lang.Textf("%s: %s", dir, err), fixUnlessDiskFull(err,
 			"make it writable for you, or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR"))
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -265,69 +268,69 @@ func checkFolder(what, dir string) finding {
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 && info.Mode()&os.ModeSetgid == 0 && filepath.Separator == '/' {
 		state := lang.Textf("%s: others can write to it (%s)", dir, mode)
-		return finding{check: what, state: state, fix: lang.Textf("%s", "chmod go-w "+dir)}
+		return finding{state: state, fix: lang.Textf("%s", "chmod go-w "+dir)}
 	}
-	return finding{check: what, state: lang.Textf("%s can be written", dir)}
+	return finding{state: lang.Textf("%s can be written", dir)}
 }
 
 func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	var warned error
 	store, done, err := app.OpenState(cfg, 0, func(err error) { warned = errors.Join(warned, err) })
 	if err != nil {
-		return failedFinding("limiter", lang.TextOf(err), "anivault config validate")
+		return failedFinding(lang.TextOf(err), "anivault config validate")
 	}
 	st, err := ratelimit.Operator{Store: store}.Status(ctx, cfg.Tuning)
 	err = errors.Join(err, done())
 	switch {
 	case err != nil:
-		return failedFinding("limiter", lang.TextOf(err), "anivault limiter reset")
+		return failedFinding(lang.TextOf(err), "anivault limiter reset")
 	case warned != nil && cfg.Coordinator == "redis":
-		return failedFinding("limiter", lang.TextOf(warned), "see coordinator below")
+		return failedFinding(lang.TextOf(warned), "see coordinator below")
 	case warned != nil:
-		return failedFinding("limiter", lang.TextOf(warned),
+		return failedFinding(lang.TextOf(warned),
 			fixUnlessDiskFull(warned, "use a local folder that supports locks: ANIVAULT_STATE_DIR"))
 	case st.State == ratelimit.CacheOnly:
 		state := lang.Textf("CacheOnly (%s): no requests are sent", st.Cause)
-		return finding{check: "limiter", state: state, fix: "anivault limiter resume"}
+		return finding{state: state, fix: "anivault limiter resume"}
 	}
 	if st.State == ratelimit.Sleep {
 		state := lang.Textf("Sleep: %s, no requests are sent", app.BlockText(st.Block))
 		if st.Until.After(st.At) {
 			state = lang.Textf("Sleep: %s, no requests are sent until %s", app.BlockText(st.Block), ui.Clock(st.Until))
 		}
-		return finding{check: "limiter", state: state, fix: "wait; until then cached answers serve, and a later run asks " +
+		return finding{state: state, fix: "wait; until then cached answers serve, and a later run asks " +
 			"for the rest"}
 	}
 	state := append([]lang.Text{lang.Textf("shared state and locks work; %s", st.State)}, limitTexts(st)...)
-	return finding{check: "limiter", state: lang.Join(state, "; ")}
+	return finding{state: lang.Join(state, "; ")}
 }
 
 func checkCache(ctx context.Context, cfg *config.Config) finding {
 	var warned error
 	store, err := app.OpenCache(cfg, 0, func(err error) { warned = errors.Join(warned, err) })
 	if err != nil {
-		return failedFinding("cache", lang.TextOf(err), "anivault config validate")
+		return failedFinding(lang.TextOf(err), "anivault config validate")
 	}
 	report, err := store.Verify(ctx)
 	err = errors.Join(err, store.Close())
 	switch {
 	case err != nil:
-		return failedFinding("cache", lang.TextOf(err), "anivault cache verify")
+		return failedFinding(lang.TextOf(err), "anivault cache verify")
 	case len(report.Problems) > 0:
-		return failedFinding("cache", lang.Textf("%d problems, such as %s", len(report.Problems), report.Problems[0]),
+		return failedFinding(lang.Textf("%d problems, such as %s", len(report.Problems), report.Problems[0]),
 			"anivault cache clear")
 	case warned != nil:
-		return failedFinding("cache", lang.TextOf(warned),
+		return failedFinding(lang.TextOf(warned),
 			fixUnlessDiskFull(warned, "use a local folder that supports locks: ANIVAULT_CACHE_DIR"))
 	}
-	return finding{check: "cache", state: lang.Textf("%d records OK: %s", report.Records, recordKindsText)}
+	return finding{state: lang.Textf("%d records OK: %s", report.Records, recordKindsText)}
 }
 
 // checkIndex prints the age and source of each list in the title index.
 func (d *doctor) checkIndex(cfg *config.Config) {
 	x, err := index.Open(cfg.Dirs.Data)
 	if errors.Is(err, index.ErrNoIndex) {
-		d.print(finding{check: "index", state: "none: every title is searched on TMDB (anivault index update makes one)"})
+		d.print("index", finding{state: "none: every title is searched on TMDB (anivault index update makes one)"})
 		return
 	}
 	var infos []index.SourceInfo
@@ -336,16 +339,16 @@ func (d *doctor) checkIndex(cfg *config.Config) {
 		err = errors.Join(err, x.Close())
 	}
 	if err != nil {
-		d.print(failedFinding("index", lang.TextOf(err), "anivault index update"))
+		d.print("index", failedFinding(lang.TextOf(err), "anivault index update"))
 	}
 	now := time.Now()
 	for _, i := range infos {
-		f := finding{check: "index", state: lang.Textf("%s: %s", i.Source, listOrigin(i))}
+		f := finding{state: lang.Textf("%s: %s", i.Source, listOrigin(i))}
 		const tolerable = 90 * 24 * time.Hour
 		if i.IsStale(now) || now.Sub(i.Imported) > tolerable {
 			f.fix = "anivault index update; another address goes into the list's setting (anivault help environment)"
 		}
-		d.print(f)
+		d.print("index", f)
 	}
 }
 
@@ -356,11 +359,10 @@ func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding
 		err = gateway.Check(&own)
 	}
 	if err != nil {
-		return failedFinding("gateway", lang.Textf("would not start: %s", err),
-			"fix this, then run: anivault serve check")
+		return failedFinding(lang.Textf("would not start: %s", err), "fix this, then run: anivault serve check")
 	}
 	valid := lang.Textf("settings are valid; %s", lang.Count(len(own.Serve.Clients), "client"))
-	f := finding{check: "gateway", state: valid}
+	f := finding{state: valid}
 	if offline {
 		return f
 	}
@@ -389,21 +391,20 @@ func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding
 
 // checkCoordinator prints whether the Redis server works, then advice about its settings.
 func (d *doctor) checkCoordinator(ctx context.Context, cfg *config.Config) {
-	const what = "redis"
 	found, err := app.CheckCoordinator(ctx, cfg)
 	if broken, ok := errors.AsType[*redisstore.Fault](err); ok {
-		d.print(failedFinding(what, lang.TextOf(broken), app.CoordinatorFix(cfg, broken)))
+		d.print("redis", failedFinding(lang.TextOf(broken), app.CoordinatorFix(cfg, broken)))
 		return
 	}
 	if err != nil {
-		d.print(failedFinding(what, lang.TextOf(err), "anivault config validate"))
+		d.print("redis", failedFinding(lang.TextOf(err), "anivault config validate"))
 		return
 	}
 	server := lang.Textf("%s", found.Server)
 	if found.InfoDenied {
 		server = "the server"
 	}
-	d.print(finding{check: what, state: lang.Textf(
+	d.print("redis", finding{state: lang.Textf(
 		"%s at %s answers in %s and has all permissions it needs; these are enough: %s", server,
 		cfg.Redis.Address.Place(), found.RoundTrip.Round(10*time.Microsecond), app.CoordinatorACLRule(cfg))})
 	for _, r := range []struct {
@@ -429,7 +430,7 @@ func (d *doctor) checkCoordinator(ctx context.Context, cfg *config.Config) {
 		},
 	} {
 		if r.holds {
-			d.print(finding{check: what, state: r.state, fix: r.fix})
+			d.print("redis", finding{state: r.state, fix: r.fix})
 		}
 	}
 }

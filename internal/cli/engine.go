@@ -254,33 +254,32 @@ func checkUnfinishedRuns(ctx context.Context, cfg *config.Config) finding {
 	runs, err := findUnfinishedRuns(ctx, cfg)
 	switch {
 	case err != nil:
-		return failedFinding("runs", lang.TextOf(err), "the journals are in the folder history of the data folder")
+		return failedFinding(lang.TextOf(err), "the journals are in the folder history of the data folder")
 	case len(runs) == 0:
-		return finding{check: "runs", state: "no run of organize was interrupted"}
+		return finding{state: "no run of organize was interrupted"}
 	case runs[0].running:
-		return finding{check: "runs", state: runs[0].text()}
+		return finding{state: runs[0].text()}
 	case runs[0].Err != nil:
-		return failedFinding("runs", runs[0].text(), "look at its folders; "+
+		return failedFinding(runs[0].text(), "look at its folders; "+
 			"anivault history lists it until its journal is taken out of the folder history of the data folder")
 	}
-	return failedFinding("runs",
+	return failedFinding(
 		lang.Textf("%s; no other run can begin until you continue it or put it back", runs[0].text()),
 		continueOrUndoHint(runs[0].ID))
 }
 
 func checkLibraryFolder(dir string) finding {
-	const what = "library"
 	place, err := disk.RootOf(dir)
 	if err != nil {
-		return failedFinding(what, lang.Textf("%s: %s", dir, err),
+		return failedFinding(lang.Textf("%s: %s", dir, err),
 			"make the folder, or correct organize.to: a disk may not be mounted")
 	}
 	if !apply.Supported {
-		return finding{check: what, state: lang.Textf("%s", place.Path)}
+		return finding{state: lang.Textf("%s", place.Path)}
 	}
 	can, err := apply.ProbeCapabilities(apply.System{}, place.Path, apply.NewID(time.Now()))
 	if err != nil {
-		return failedFinding(what, lang.Textf("%s: %s", dir, err), fixUnlessDiskFull(err, "make it writable for you"))
+		return failedFinding(lang.Textf("%s: %s", dir, err), fixUnlessDiskFull(err, "make it writable for you"))
 	}
 	parts := []lang.Text{lang.Text(place.Type)}
 	for _, p := range []struct {
@@ -301,8 +300,8 @@ func checkLibraryFolder(dir string) finding {
 	parts = append(parts, lang.Textf("names of %d bytes", place.NameMax))
 	state := lang.Textf("%s: %s", dir, lang.Join(parts, ", "))
 	if can.RenameMethod == "none" {
-		return failedFinding(what, state,
+		return failedFinding(state,
 			"name a folder on another file system: plans for this one are refused (no_exclusive_rename)")
 	}
-	return finding{check: what, state: state}
+	return finding{state: state}
 }

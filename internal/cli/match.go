@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
@@ -82,14 +83,13 @@ func newMatch(f *factory) *cobra.Command {
 	})
 	flags := cmd.Flags()
 	addMatchFlags(cmd, &o)
+	addListFlags(flags, &o)
+	addInteractiveFlags(flags, &o)
 	addSettingFlags(cmd, flags, "match.min_confidence")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if a file is unmatched or ambiguous")
 	flags.StringVar(&o.namesFrom, "names-from", "",
 		"match the names or paths in `FILE` (- for stdin), one per line; nothing has to exist")
-	flags.StringVar(&o.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
-	flags.BoolVarP(&o.nulSeparated, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
 	flags.BoolVar(&o.explain, "explain", false, "show how each file was matched")
-	addInteractiveFlags(flags, &o)
 	flags.StringVar(&o.report, "report", "", "write a self-contained HTML page to `FILE`")
 	flags.StringVar(&o.view, "view", "",
 		"table `VIEW`: seasons (one line per season) or files (default: seasons on a terminal)")
@@ -108,6 +108,11 @@ func addMatchFlags(cmd *cobra.Command, o *matchOptions) {
 	addSettingFlags(cmd, flags, "limiter.auto_recover", "match.type", "match.min_episode_confidence", "match.jobs")
 	flags.StringArrayVar(&o.exclude, "exclude", nil,
 		"skip what `GLOB` matches, as in .anivaultignore (may be repeated)")
+}
+
+func addListFlags(flags *pflag.FlagSet, o *matchOptions) {
+	flags.StringVar(&o.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
+	flags.BoolVarP(&o.nulSeparated, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
 }
 
 func addRequestFlags(cmd *cobra.Command, offline *bool) {

@@ -18,7 +18,6 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/internal/version"
 	"github.com/anivault/anivault/ratelimit"
-	"github.com/anivault/anivault/tmdb"
 )
 
 func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.Producer) (err error) {
@@ -110,18 +109,28 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	return o.status(ctx, cfg, run, output, matched, summary)
 }
 
+// status returns an error with the exit status of a run. If several apply, the order of the cases decides.
 func (o *matchOptions) status(
 	ctx context.Context, cfg *config.Config, a *app.App, output, matched error, s report.Summary,
 ) error {
-	var unauthorized error
-	if refusal, ok := errors.AsType[*tmdb.UnauthorizedError](a.Unauthorized()); ok {
-		unauthorized = keyRefusedError(cfg, refusal)
-	}
-	err := matchStatus(ctx, output, matched, unauthorized, s, o.strict)
-	if err == nil && o.missingWriter != nil && o.missingWriter.summary.Unknown > 0 {
+	refusal := a.Unauthorized()
+	switch {
+	case ctx.Err() != nil:
+		return &exitError{code: max(exitStatusOfSignal(ctx), exitInterrupted)}
+	case refusal != nil:
+		return keyRefusedError(cfg, refusal)
+	case output != nil:
+		return &exitError{code: exitInternal, err: output}
+	case errors.As(matched, new(*library.PatternError)):
+		return &exitError{code: exitUsage, err: matched}
+	case matched != nil:
+		return &exitError{code: exitInternal, err: matched}
+	case s.Pending+s.Errors > 0, o.missingWriter != nil && o.missingWriter.summary.Unknown > 0:
 		return &exitError{code: exitIncomplete}
+	case o.strict && s.Unmatched+s.Ambiguous > 0:
+		return &exitError{code: exitStrict}
 	}
-	return err
+	return nil
 }
 
 func (o *matchOptions) writeSummary(
@@ -165,27 +174,6 @@ func (o *matchOptions) writer(
 		return o.recordWriter, nil
 	}
 	return report.NewWriter(report.Format(o.format), out, opts)
-}
-
-// matchStatus returns an error with the exit status of a run. If several apply, the order of the cases decides.
-func matchStatus(ctx context.Context, output, matched, refused error, s report.Summary, strict bool) error {
-	switch {
-	case ctx.Err() != nil:
-		return &exitError{code: max(exitStatusOfSignal(ctx), exitInterrupted)}
-	case refused != nil:
-		return refused
-	case output != nil:
-		return &exitError{code: exitInternal, err: output}
-	case errors.As(matched, new(*library.PatternError)):
-		return &exitError{code: exitUsage, err: matched}
-	case matched != nil:
-		return &exitError{code: exitInternal, err: matched}
-	case s.Pending+s.Errors > 0:
-		return &exitError{code: exitIncomplete}
-	case strict && s.Unmatched+s.Ambiguous > 0:
-		return &exitError{code: exitStrict}
-	}
-	return nil
 }
 
 func newEnding(ctx context.Context, cfg *config.Config, run *app.App, o *matchOptions) report.Ending {

@@ -65,19 +65,12 @@ func newOrganize(f *factory) *cobra.Command {
 	flags.BoolVar(&o.inPlace, "in-place", false, "allow --to inside PATH, or PATH inside --to; files are moved")
 	flags.StringVar(&o.recordsFile, "from", "",
 		"read the records of match --format ndjson from `FILE` (- for stdin) instead of matching")
-	flags.StringVar(&o.match.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
-	flags.BoolVarP(
-		&o.match.nulSeparated,
-		"null",
-		"0",
-		false,
-		"paths in --files-from end with a NUL byte instead of a newline",
-	)
 	flags.StringVar(&o.planFile, "plan", "", "write the plan's text to `FILE` (- for stdout)")
 	flags.BoolVar(&o.yes, "yes", false, "carry the plan out without asking, as anivault apply does")
 	flags.BoolVar(&o.partial, "partial", false, "skip the units that can't be carried out, and do the others")
 	flags.DurationVar(&o.wait, "wait", 0, "wait up to `TIME` for another run to end")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if a file is skipped or in conflict")
+	addListFlags(flags, &o.match)
 	addInteractiveFlags(flags, &o.match)
 	addMatchFlags(cmd, &o.match)
 	return cmd
@@ -174,12 +167,9 @@ func (o *organizeRun) prepare(cmd *cobra.Command, args []string) error {
 	}
 	rename, _ := cmd.Flags().GetBool(renameExistingFlag) // false for a command without this flag
 	o.options = organize.Options{
-		ID: apply.NewID(
-			o.started,
-		), Created: o.started, Mode: set.Mode, FallBackToCopy: set.ModeFallback == "copy", Layout: layout,
-		MinConfidence: set.MinConfidence, LabelVersions: set.OnConflict == "version", PlaceExtras: set.Extras == "follow",
-		RenameExisting: rename,
-		Replacements:   set.Replace,
+		ID: apply.NewID(o.started), Created: o.started, Mode: set.Mode, FallBackToCopy: set.ModeFallback == "copy",
+		Layout: layout, MinConfidence: set.MinConfidence, LabelVersions: set.OnConflict == "version",
+		PlaceExtras: set.Extras == "follow", RenameExisting: rename, Replacements: set.Replace,
 		NFO: organize.NFOOptions{
 			Enabled: set.NFO == "ids" || set.NFO == "full" || set.NFO == "auto" && set.Layout == "kodi",
 			Full:    set.NFO == "full",

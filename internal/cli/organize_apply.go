@@ -183,10 +183,7 @@ func openEditor(ctx context.Context, f *factory, r *organize.Result, text []byte
 	}
 	defer os.Remove(file.Name())
 	_, err = file.Write(text)
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
+	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
 	words := strings.Fields(cmp.Or(f.getenv("VISUAL"), f.getenv("EDITOR"), "vi"))
@@ -387,14 +384,8 @@ func targetLines(r *organize.Result) []targetLine {
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b targetLine) int {
-		return cmp.Or(
-			cmp.Compare(
-				a.root,
-				b.root,
-			),
-			strings.Compare(path.Dir(a.target), path.Dir(b.target)),
-			strings.Compare(a.target, b.target),
-		)
+		return cmp.Or(cmp.Compare(a.root, b.root),
+			strings.Compare(path.Dir(a.target), path.Dir(b.target)), strings.Compare(a.target, b.target))
 	})
 	return lines
 }

@@ -151,19 +151,14 @@ func (o *organizeRun) readRecords() error {
 		return err
 	}
 	defer in.Close()
-	return library.ReadLines(in, o.recordParser())
+	return library.ReadList(in, false, o.recordParser())
 }
 
 func (o *organizeRun) recordParser() func(string) error {
 	number := 0
 	bad := func(format string, what any) error {
-		return usagef(
-			"records are what anivault match --format ndjson prints, one a line",
-			format,
-			o.recordsFile,
-			number,
-			what,
-		)
+		const hint = "records are what anivault match --format ndjson prints, one a line"
+		return usagef(hint, format, o.recordsFile, number, what)
 	}
 	return func(line string) error {
 		number++

@@ -16,7 +16,6 @@ import (
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
-	"github.com/anivault/anivault/tmdb"
 )
 
 type jsonSearchResult struct {
@@ -88,7 +87,7 @@ func withApp(ctx context.Context, f *factory, cfg *config.Config, offline bool, 
 	err = do(run)
 	summary = run.Summary(summary)
 	err = errors.Join(err, run.Close())
-	if refusal, ok := errors.AsType[*tmdb.UnauthorizedError](run.Unauthorized()); ok && ctx.Err() == nil {
+	if refusal := run.Unauthorized(); refusal != nil && ctx.Err() == nil {
 		return keyRefusedError(cfg, refusal)
 	}
 	return err

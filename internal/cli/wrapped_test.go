@@ -16,7 +16,7 @@ func TestMessagesAreWrappedOnATerminalAlone(t *testing.T) {
 		var out, errs bytes.Buffer
 		s := ui.Streams{Out: &out, Err: &errs, OutTTY: tty, ErrTTY: tty, Width: 60}
 		printError(s, usagef(lang.Text(long), "%s", long))
-		(&doctor{streams: s}).print(finding{check: "tmdb", state: lang.Text(long), fix: lang.Text(long)})
+		(&doctor{streams: s}).print("tmdb", finding{state: lang.Text(long), fix: lang.Text(long)})
 		text := errs.String() + out.String()
 		lines := strings.Split(strings.TrimSpace(text), "\n")
 		for _, line := range lines {

@@ -15,21 +15,9 @@ const MaxLine = 1 << 20
 // ErrUTF16 means that a list is UTF-16, as PowerShell's ">" writes it.
 var ErrUTF16 = lang.Error("the list is UTF-16: write it as UTF-8 (PowerShell: | Out-File -Encoding utf8)")
 
-// ReadList calls fn with each path of a list. Entries are lines, or end with a NUL byte if nulSeparated. It skips empty
-// entries and keeps other bytes as they are. It stops at fn's first error.
-func ReadList(r io.Reader, nulSeparated bool, fn func(path string) error) error {
-	return readEntries(r, nulSeparated, func(s string) error {
-		if s == "" {
-			return nil
-		}
-		return fn(s)
-	})
-}
-
-// ReadLines calls fn with each line of a list, empty ones included.
-func ReadLines(r io.Reader, fn func(line string) error) error { return readEntries(r, false, fn) }
-
-func readEntries(r io.Reader, nulSeparated bool, fn func(string) error) error {
+// ReadList calls fn with each entry of a list, empty ones included. Entries are lines, or end with a NUL byte if
+// nulSeparated. Their bytes are kept as they are. It stops at fn's first error.
+func ReadList(r io.Reader, nulSeparated bool, fn func(entry string) error) error {
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	end := byte('\n')
 	if nulSeparated {

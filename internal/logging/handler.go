@@ -124,31 +124,25 @@ func (f attrFormatter) replace(_ []string, a slog.Attr) slog.Attr {
 		}
 		return a
 	}
-	format, ok := valueFormats[a.Key]
-	if !ok {
-		a.Value = f.value(a.Value)
-		return a
-	}
-	switch text, number, ok := format(a.Value); {
-	case !ok:
-		a.Value = f.value(a.Value)
-	case f.json:
-		a.Value = slog.Float64Value(number)
-	default:
-		a.Value = slog.StringValue(text)
-	}
+	a.Value = f.value(a.Key, a.Value)
 	return a
 }
 
-func (f attrFormatter) value(v slog.Value) slog.Value {
+// secondsKeys are the keys whose durations are numbers of seconds in JSON.
+var secondsKeys = []string{"sleep", "retry_after", "alone", "elapsed"}
+
+func (f attrFormatter) value(key string, v slog.Value) slog.Value {
 	switch v.Kind() {
 	case slog.KindBool, slog.KindInt64, slog.KindUint64:
 		return v
 	case slog.KindFloat64:
-		if isFinite(v.Float64()) {
-			return v
+		if n := v.Float64(); !math.IsNaN(n) && !math.IsInf(n, 0) {
+			return f.number(key, n)
 		}
 	case slog.KindDuration:
+		if f.json && slices.Contains(secondsKeys, key) {
+			return slog.Float64Value(v.Duration().Seconds())
+		}
 		return slog.StringValue(roundDuration(v.Duration()).String())
 	case slog.KindTime:
 		return slog.StringValue(formatTime(v.Time()))
@@ -157,6 +151,21 @@ func (f attrFormatter) value(v slog.Value) slog.Value {
 	text := truncate(f.redactor.String(v.String()))
 	// DEL is the only control character that slog does not escape.
 	return slog.StringValue(strings.ReplaceAll(text, "\x7f", "\ufffd"))
+}
+
+func (f attrFormatter) number(key string, n float64) slog.Value {
+	perSecond := math.Round(n*100) / 100
+	switch {
+	case key == "err_rate_30s" && f.json:
+		return slog.Float64Value(math.Round(n*1e4) / 1e4)
+	case key == "err_rate_30s":
+		return slog.StringValue(strconv.FormatFloat(n, 'f', 2, 64))
+	case key == "rate" && f.json:
+		return slog.Float64Value(perSecond)
+	case key == "rate":
+		return slog.StringValue(strconv.FormatFloat(perSecond, 'f', -1, 64) + "rps")
+	}
+	return slog.Float64Value(n)
 }
 
 // maxTextSize is the longest text in bytes, so that one log call does not fill a log file.
@@ -173,11 +182,6 @@ func truncate(s string) string {
 type Key struct {
 	Name string
 	Doc  string
-}
-
-var valueFormats = map[string]func(slog.Value) (text string, number float64, ok bool){
-	"sleep": formatSeconds, "retry_after": formatSeconds, "alone": formatSeconds,
-	"elapsed": formatSeconds, "err_rate_30s": formatRatio, "rate": formatRate,
 }
 
 // Ratelimiter is the component whose lines always have all LimiterKeys.
@@ -210,30 +214,6 @@ func LimiterKeys() []Key { return slices.Clone(limiterKeys) }
 
 // OtherKeys returns the keys that only some lines have, after all others.
 func OtherKeys() []Key { return slices.Clone(otherKeys) }
-
-func formatSeconds(v slog.Value) (string, float64, bool) {
-	if v.Kind() != slog.KindDuration {
-		return "", 0, false
-	}
-	return roundDuration(v.Duration()).String(), v.Duration().Seconds(), true
-}
-
-func formatRatio(v slog.Value) (string, float64, bool) {
-	if v.Kind() != slog.KindFloat64 || !isFinite(v.Float64()) {
-		return "", 0, false
-	}
-	return strconv.FormatFloat(v.Float64(), 'f', 2, 64), math.Round(v.Float64()*1e4) / 1e4, true
-}
-
-func formatRate(v slog.Value) (string, float64, bool) {
-	if v.Kind() != slog.KindFloat64 || !isFinite(v.Float64()) {
-		return "", 0, false
-	}
-	perSecond := math.Round(v.Float64()*100) / 100
-	return strconv.FormatFloat(perSecond, 'f', -1, 64) + "rps", perSecond, true
-}
-
-func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
 // roundDuration rounds to milliseconds from 10 ms on, else to microseconds.
 func roundDuration(d time.Duration) time.Duration {

@@ -88,6 +88,9 @@ func Files(list io.ReadCloser, nulSeparated bool, options library.Options) Produ
 			return err
 		}
 		err = library.ReadList(list, nulSeparated, func(path string) error {
+			if path == "" {
+				return nil
+			}
 			listed = path
 			return walker.Root(ctx, path)
 		})
@@ -101,7 +104,7 @@ func Names(list io.ReadCloser) Producer {
 		defer list.Close()
 		var b Batch
 		b.ListedAsMedia = true
-		err := library.ReadLines(list, func(name string) error {
+		err := library.ReadList(list, false, func(name string) error {
 			b.Files = append(b.Files, library.File{Path: name, Name: filepath.Base(name)})
 			if len(b.Files) < maxBatchFiles {
 				return nil

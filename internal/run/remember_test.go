@@ -217,7 +217,7 @@ func TestAFileAloneAndItsFolderAreRememberedSideBySide(t *testing.T) {
 	list := func() Producer {
 		var b strings.Builder
 		for _, n := range []string{"Bleach/Bleach - 02.mkv", "Mixed/Trigun - 01.mkv", "Bleach/Bleach - 01.mkv"} {
-			b.WriteString(filepath.Join(r.root, filepath.FromSlash(n)) + "\n")
+			b.WriteString(filepath.Join(r.root, filepath.FromSlash(n)) + "\n\n") // empty lines are no paths
 		}
 		return Files(nopCloser{strings.NewReader(b.String())}, false, library.Options{})
 	}
