@@ -152,7 +152,7 @@ func ErrorText(err error) (lang.Text, bool) {
 		case e.Until.IsZero():
 			return lang.Textf("send request: blocked in %s (%s)", e.State, e.Cause), true
 		}
-		return lang.Textf("send request: blocked in %s (%s) until %s", e.State, e.Cause, timestamp(e.Until)), true
+		return lang.Textf("send request: blocked in %s (%s) until %s", e.State, e.Cause, ui.Timestamp(e.Until)), true
 	case *ratelimit.AcquireTimeoutError:
 		why, waited := lang.Text(ratelimit.ErrAcquireTimeout.Error()), e.Waited.Round(time.Millisecond)
 		if e.Out == 0 {
@@ -172,7 +172,7 @@ func ErrorText(err error) (lang.Text, bool) {
 				e.Requested, e.Budget, e.Used, e.Reserved), true
 		}
 		return lang.Textf("reserve %d of the request budget %s: %d used, %d reserved, renews at %s",
-			e.Requested, e.Budget, e.Used, e.Reserved, timestamp(e.Renews)), true
+			e.Requested, e.Budget, e.Used, e.Reserved, ui.Timestamp(e.Renews)), true
 	case *ratelimit.TuningError:
 		return lang.Textf("%s: %s; %s", TuningText(e), lang.Text(e.Reason), config.RemedyText(e)), true
 	case *ratelimit.StoreWarning:
@@ -205,5 +205,3 @@ func TuningText(e *ratelimit.TuningError) string {
 	}
 	return strings.Join(pairs, " with ")
 }
-
-func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -139,11 +139,7 @@ func (s *sampler) add(x chart.Point) {
 	defer s.mu.Unlock()
 	if n := len(s.points); n > 0 {
 		last := s.points[n-1]
-		switch {
-		case !x.At.Before(last.At):
-		case x.State == last.State:
-			return // answers arrived out of order; the next point includes this one's counts
-		default:
+		if x.At.Before(last.At) { // answers arrived out of order
 			x.At = last.At
 		}
 		if x.State == last.State && x.Throttled == last.Throttled && x.At.Sub(last.At) < max(s.interval, minSampleInterval) {

@@ -203,9 +203,6 @@ func (a *applyRun) showProgress(p apply.Progress) {
 		}
 		period = 100 * time.Millisecond
 	}
-	if a.lastProgress.IsZero() {
-		a.lastProgress = now
-	}
 	if now.Sub(a.lastProgress) < period {
 		return
 	}

@@ -64,8 +64,12 @@ func newConfigShow(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "show", Short: "Print the effective settings"}
 	f.setRunWithConfig(cmd, textOrJSON, func(c invocation) error {
 		rows := []jsonSetting{}
+		dirs := map[string]string{
+			"state_dir": c.cfg.Dirs.State, "cache_dir": c.cfg.Dirs.Cache, "data_dir": c.cfg.Dirs.Data,
+		}
 		for _, v := range c.cfg.Values() {
-			rows = append(rows, jsonSetting{v.Setting.Key, displayValue(c.cfg, v), v.Origin, v.Setting.Env})
+			key := v.Setting.Key
+			rows = append(rows, jsonSetting{key, cmp.Or(v.Text, dirs[key]), v.Origin, v.Setting.Env})
 		}
 		if c.format == "json" {
 			return f.printIndentedJSON(rows)
@@ -82,11 +86,6 @@ func newConfigShow(f *factory) *cobra.Command {
 	})
 	cmd.Flags().BoolVar(&origin, "origin", false, "show where each value comes from")
 	return cmd
-}
-
-func displayValue(cfg *config.Config, v config.Value) string {
-	used := map[string]string{"state_dir": cfg.Dirs.State, "cache_dir": cfg.Dirs.Cache, "data_dir": cfg.Dirs.Data}
-	return cmp.Or(v.Text, used[v.Setting.Key])
 }
 
 type jsonSetting struct {

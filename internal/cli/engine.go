@@ -65,7 +65,7 @@ func (a *applyRun) withEngine(
 	}
 	a.statusLine = ui.NewStatus(a.f.streams, !a.f.quiet && !a.f.noProgress && a.format != "ndjson")
 	defer a.clearStatusLine()
-	e.Progress = func(p apply.Progress) { a.showProgress(p) }
+	a.lastProgress, e.Progress = time.Now(), a.showProgress
 	out, err := func() (*apply.Outcome, error) {
 		defer release()
 		if err := writeLockHolder(path); err != nil {
@@ -206,24 +206,18 @@ func findUnfinishedRuns(ctx context.Context, cfg *config.Config) ([]unfinishedRu
 func readRunsAndActivity(
 	read func() ([]apply.Run, error), inProgress func() bool,
 ) (runs []apply.Run, busy bool, err error) {
-	type stage struct {
-		id    string
-		stage apply.Stage
-		at    time.Time
+	isFinished := func(r apply.Run) bool { return r.Err != nil || !r.Stage.IsUnfinished() }
+	same := func(a, b apply.Run) bool {
+		return a.ID == b.ID && a.Stage == b.Stage && a.StageBegun.Equal(b.StageBegun)
 	}
-	var before []stage
+	var before []apply.Run
 	for {
 		if runs, err = read(); err != nil {
 			return nil, false, err
 		}
-		var now []stage
-		for i := range runs {
-			if r := &runs[i]; r.Err == nil && r.Stage.IsUnfinished() {
-				now = append(now, stage{r.ID, r.Stage, r.StageBegun})
-			}
-		}
+		now := slices.DeleteFunc(slices.Clone(runs), isFinished)
 		switch {
-		case len(now) == 0, before != nil && slices.Equal(before, now):
+		case len(now) == 0, slices.EqualFunc(before, now, same):
 			return runs, false, nil
 		case inProgress():
 			return runs, true, nil

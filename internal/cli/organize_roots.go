@@ -151,16 +151,12 @@ func (o *organizeRun) readRecords() error {
 		return err
 	}
 	defer in.Close()
-	return library.ReadList(in, false, o.recordParser())
-}
-
-func (o *organizeRun) recordParser() func(string) error {
 	number := 0
 	bad := func(format string, what any) error {
 		const hint = "records are what anivault match --format ndjson prints, one a line"
 		return usagef(hint, format, o.recordsFile, number, what)
 	}
-	return func(line string) error {
+	return library.ReadList(in, false, func(line string) error {
 		number++
 		if strings.TrimSpace(line) == "" {
 			return nil
@@ -181,11 +177,11 @@ func (o *organizeRun) recordParser() func(string) error {
 			r.Path = string(r.PathBytes)
 		}
 		return o.Match(r.Record)
-	}
+	})
 }
 
-// unownedText lists the files that are in no unit by extension, the most frequent first: "3 .txt, 1 .url".
-func unownedText(list []report.Unowned) string {
+// printUnowned lists the files that are in no unit by extension, the most frequent first: "3 .txt, 1 .url".
+func printUnowned(f *factory, list []report.Unowned) {
 	const most = 8
 	var parts []string
 	others := 0
@@ -200,11 +196,7 @@ func unownedText(list []report.Unowned) string {
 	if others > 0 {
 		parts = append(parts, lang.Sprintf("%d others", others))
 	}
-	return strings.Join(parts, ", ")
-}
-
-func printUnowned(f *factory, list []report.Unowned) {
-	if len(list) > 0 {
-		f.say("not in the plan, so they stay where they are: %s\n", unownedText(list))
+	if len(parts) > 0 {
+		f.say("not in the plan, so they stay where they are: %s\n", strings.Join(parts, ", "))
 	}
 }
