@@ -17,8 +17,16 @@ type Engine struct {
 	InheritOwner bool           // give new folders the owner of their parent folder
 	Workers      int            // how many files may be moved or linked at once; 0 means 1
 	Progress     func(Progress) // called after each file; may be nil
+	// OnBegin is called with the ID of a run that begins or continues, before it changes anything; may be nil.
+	OnBegin func(run string)
 	// NFOContent returns the content of an NFO file, using only cached data; nil if the cache lacks some of it.
 	NFOContent func(ctx context.Context, n *organize.NFOSpec) []byte
+}
+
+func (e *Engine) began(run string) {
+	if e.OnBegin != nil {
+		e.OnBegin(run)
+	}
 }
 
 // Progress is how far a run has come.
@@ -71,6 +79,7 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 		return nil, err
 	}
 	out.Run = c.run.ID
+	e.began(c.run.ID)
 	x.firstTime = true
 	err = x.apply(ctx)
 	x.fillStatuses(out, StatusDone)
@@ -93,6 +102,7 @@ func (e *Engine) Resume(ctx context.Context, id string) (*Outcome, error) {
 	if err := x.dirs.restoreModes(); err != nil {
 		return nil, asProblem(err)
 	}
+	e.began(id)
 	err = x.apply(ctx)
 	x.fillStatuses(out, StatusDone)
 	return x.completeOutcome(out, err)

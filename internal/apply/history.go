@@ -180,6 +180,10 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 		default:
 			r.Status = x.currentStatus(i)
 		}
+		x.problems[i] = out.Results[i].Problem
+	}
+	if stage == StageDone {
+		out.ChangedFolders = x.changedFolders()
 	}
 	return x.progress.summary(x.run.runHeader), out, nil
 }

@@ -78,8 +78,12 @@ func (a *applyRun) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	return a.f.sendNotices(cmd.Context(), cfg, a.runWithConfig(cmd.Context(), cfg, args))
+}
+
+func (a *applyRun) runWithConfig(ctx context.Context, cfg *config.Config, args []string) error {
 	if a.resume {
-		return a.resumeRun(cmd.Context(), cfg, args)
+		return a.resumeRun(ctx, cfg, args)
 	}
 	plan, err := readPlan(a.f, args[0])
 	if err != nil {
@@ -92,7 +96,7 @@ func (a *applyRun) run(cmd *cobra.Command, args []string) error {
 		a.f.warn("%d of the plan's files are no longer named like their video, so servers won't find them: %s",
 			len(strays), ui.Printable(strays[0]))
 	}
-	return a.carryOut(cmd.Context(), cfg, plan)
+	return a.carryOut(ctx, cfg, plan)
 }
 
 func readPlan(f *factory, path string) (*organize.Plan, error) {
@@ -146,6 +150,7 @@ func (a *applyRun) carryOut(ctx context.Context, cfg *config.Config, plan *organ
 	defer n.close()
 	var out *apply.Outcome
 	err := a.withEngine(ctx, cfg, func(e *apply.Engine) (_ *apply.Outcome, err error) {
+		e.OnBegin = a.beginNotices(cfg)
 		e.NFOContent = n.build
 		out, err = e.Apply(ctx, plan, apply.Options{
 			Partial: a.partial, DryRun: a.dryRun, AbsoluteLinks: cfg.Organize.AbsoluteLinks,
@@ -163,7 +168,19 @@ func (a *applyRun) carryOut(ctx context.Context, cfg *config.Config, plan *organ
 		}
 		return out, nil
 	})
-	return runHook(ctx, a.f, cfg, out, err)
+	return a.afterRun(ctx, cfg, out, err)
+}
+
+// afterRun runs the hook and queues the notices. All locks are released by then.
+func (a *applyRun) afterRun(ctx context.Context, cfg *config.Config, out *apply.Outcome, err error) error {
+	if out == nil {
+		return err
+	}
+	err = runHook(ctx, a.f, cfg, out, err)
+	if failure := a.endNotices(cfg, out); failure != nil {
+		a.f.warn("%v", failure)
+	}
+	return err
 }
 
 func (a *applyRun) resumeRun(ctx context.Context, cfg *config.Config, args []string) error {
@@ -185,12 +202,13 @@ func (a *applyRun) resumeRun(ctx context.Context, cfg *config.Config, args []str
 			a.f.say("the run %s was not interrupted: there is nothing to continue\n", run.ID)
 			return nil, nil
 		}
+		e.OnBegin = a.beginNotices(cfg)
 		if out, err = e.Resume(ctx, run.ID); err != nil {
 			return nil, explainApplyError(ctx, err, out)
 		}
 		return out, nil
 	})
-	return runHook(ctx, a.f, cfg, out, err)
+	return a.afterRun(ctx, cfg, out, err)
 }
 
 // showProgress draws the progress on a terminal, at most ten times a second, or writes one JSON object a second.

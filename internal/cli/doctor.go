@@ -21,6 +21,7 @@ import (
 	"github.com/anivault/anivault/internal/gateway"
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/notify"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/redisstore"
@@ -33,7 +34,7 @@ type finding struct {
 }
 
 func newDoctor(f *factory) *cobra.Command {
-	var offline bool
+	var offline, sendTest bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check key, connection, clock, folders and cache, and say how to fix what is wrong",
@@ -47,7 +48,7 @@ func newDoctor(f *factory) *cobra.Command {
 			}
 		}
 		d := doctor{streams: f.streams, json: c.format == "json"}
-		d.run(c.Context(), cfg, broken, offline)
+		d.run(c.Context(), cfg, broken, offline, sendTest)
 		if d.json {
 			d.err = f.printJSON(jsonDoctor{d.checks})
 		}
@@ -62,6 +63,7 @@ func newDoctor(f *factory) *cobra.Command {
 		return nil
 	})
 	cmd.Flags().BoolVar(&offline, "offline", false, "send nothing")
+	cmd.Flags().BoolVar(&sendTest, "notify", false, "send a test message to each ntfy topic and webhook of notify")
 	return cmd
 }
 
@@ -115,7 +117,7 @@ func (d *doctor) print(check string, f finding) {
 	}
 }
 
-func (d *doctor) run(ctx context.Context, cfg *config.Config, broken error, offline bool) {
+func (d *doctor) run(ctx context.Context, cfg *config.Config, broken error, offline, sendTest bool) {
 	d.print("config", checkConfig(cfg, broken))
 	if broken == nil {
 		d.print("key", checkKey(cfg))
@@ -145,6 +147,11 @@ func (d *doctor) run(ctx context.Context, cfg *config.Config, broken error, offl
 		}
 	}
 	d.print("gateway", checkGateway(ctx, cfg, offline))
+	for i := range cfg.Notify {
+		if t := &cfg.Notify[i]; online && (sendTest || t.IsMediaServer()) {
+			d.print("notify", checkTarget(ctx, t))
+		}
+	}
 }
 
 // fallbackConfig returns the default configuration with the user's folders from the environment. Doctor uses it if the
@@ -387,6 +394,14 @@ func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding
 		f.state = lang.Textf("%s serves; %s", running.Addr, running.State)
 	}
 	return f
+}
+
+func checkTarget(ctx context.Context, t *config.NotifyTarget) finding {
+	if err := notify.Check(ctx, t); err != nil {
+		return failedFinding(lang.Textf("%s: %s", t.Name(), err),
+			"check url, token_file and paths of the list notify in the config file")
+	}
+	return finding{state: lang.Textf("%s answers", t.Name())}
 }
 
 // checkCoordinator prints whether the Redis server works, then advice about its settings.

@@ -58,7 +58,8 @@ func newOrganize(f *factory) *cobra.Command {
 	}
 	f.setRun(cmd, organizeFormats, func(c invocation) error {
 		o.format = c.format
-		return o.run(c.Command, c.args)
+		err := o.run(c.Command, c.args)
+		return f.sendNotices(c.Context(), o.cfg, err)
 	})
 	flags := cmd.Flags()
 	addPlanFlags(cmd)

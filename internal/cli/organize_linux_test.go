@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -329,6 +332,60 @@ func killProgram(t *testing.T, s *shelf, kills int) {
 		s.is(s.before, true, "put back")
 	}
 	t.Logf("%d of %d kills cut a run off", cut, kills)
+}
+
+// A media server is told of each folder that a killed run has changed, once or twice.
+func TestNoticesSurviveKills(t *testing.T) {
+	s := shelfOf(t, 300, "apart")
+	var mu sync.Mutex
+	told := map[string]int{}
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var body struct{ Updates []struct{ Path string } }
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		mu.Lock()
+		defer mu.Unlock()
+		for _, u := range body.Updates {
+			told[u.Path]++
+		}
+	}))
+	defer server.Close()
+	file := filepath.Join(s.dir, "config.yaml")
+	text := "notify: [{to: jellyfin, url: " + server.URL + ", paths: {" + s.dir + ": /media}}]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.env = append(s.env, "ANIVAULT_CONFIG="+file)
+	began := time.Now()
+	s.must("apply", "-q", "plan")
+	length := time.Since(began)
+	s.after = s.tree(false)
+	check := func(when string) {
+		t.Helper()
+		mu.Lock()
+		defer mu.Unlock()
+		for i := range 7 {
+			folder := fmt.Sprintf("/media/lib/Show %d", i)
+			if n := told[folder]; n < 1 || n > 2 {
+				t.Errorf("%s: %s was told %d times", when, folder, n)
+			}
+		}
+		clear(told)
+	}
+	check("nobody killed it")
+	s.must("undo", "-q")
+	n := *kills
+	if testing.Short() {
+		n = min(n, 3)
+	}
+	for i := range n {
+		s.shoot(0, rand.N(length), "apply", "-q", "plan")
+		s.must("apply", "-q", "--resume")
+		if got := s.tree(true); cmp.Equal(got, s.before) { // it was killed before it began
+			continue
+		}
+		check(fmt.Sprint("kill ", i))
+		s.must("undo", "-q")
+	}
 }
 
 // Two runs at once: one of them works, the other says who is at work, or that nothing is left to do.

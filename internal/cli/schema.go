@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/anivault/anivault/internal/notify"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/schema"
 )
@@ -40,6 +41,7 @@ var jsonSchemas = []jsonSchema{
 	{"verify", []string{"verify"}, "", []any{report.Op{}}},
 	{"status", []string{"status", "limiter/show"}, "", []any{jsonStatus{}}},
 	{"doctor", []string{"doctor"}, "", []any{jsonDoctor{}}},
+	{"notice", nil, "", []any{notify.Notice{}}},
 	{"summary", nil, "", []any{report.Summary{}}},
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/notify"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -59,6 +60,7 @@ type statusView struct {
 	coordinator string            // the URL of the shared server; "" without one
 	accounts    []app.AccountView // nil unless there are several
 	runs        []unfinishedRun
+	notices     int // that wait to be delivered
 }
 
 func readStatus(ctx context.Context, f *factory, cfg *config.Config, store ratelimit.Store) (statusView, error) {
@@ -66,7 +68,7 @@ func readStatus(ctx context.Context, f *factory, cfg *config.Config, store ratel
 	if err != nil {
 		return statusView{}, lang.Error("read the limiter's state: %w", err)
 	}
-	view := statusView{limiter: st, baseURL: cfg.TMDB.BaseURL.String()}
+	view := statusView{limiter: st, baseURL: cfg.TMDB.BaseURL.String(), notices: notify.Waiting(cfg.Dirs.Data)}
 	if cfg.Coordinator == "redis" {
 		view.coordinator = cfg.Redis.Address.String()
 	}
@@ -155,6 +157,9 @@ func (v statusView) rows() rows {
 	}
 	out.add(lang.Say(windowLabel(s)), "%d ok, %d refused (429), %d server errors, %d without answer; error ratio %.2f",
 		s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio)
+	if v.notices > 0 {
+		out.add("notices", "%d wait to be delivered", v.notices)
+	}
 	for _, limit := range limitTexts(s) {
 		out = append(out, row{"limit", limit})
 	}
@@ -266,6 +271,11 @@ type jsonStatus struct {
 	Processes   []jsonProcess       `json:"processes" doc:"the processes that share the state"`
 	Cache       *jsonCache          `json:"cache,omitempty" doc:"the fields of cache stats; absent if it can't be read"`
 	Unfinished  []jsonUnfinishedRun `json:"unfinished,omitempty" doc:"runs of organize that are at work or interrupted"`
+	Notices     jsonNotices         `json:"notices" doc:"what notify sends"`
+}
+
+type jsonNotices struct {
+	Waiting int `json:"waiting" doc:"how many notices were not delivered yet"`
 }
 
 type jsonUnfinishedRun struct {
@@ -321,6 +331,7 @@ func (v statusView) toJSON() jsonStatus {
 		Streak429: s.Streak429, Failures: s.Failures, Cooldown: s.Cooldown.Seconds(), Recover: s.AutoRecover.Seconds(),
 		LearnedRate: s.Learned.Rate, LearnedAt: ui.Timestamp(s.Learned.Since), Accounts: v.accounts,
 		Overrides: app.ViewOverrides(s.Overrides), Processes: []jsonProcess{},
+		Notices: jsonNotices{v.notices},
 	}
 	if l := s.Stated; l.Requests > 0 {
 		out.Stated = &jsonStatedLimit{l.Requests, l.Period.Seconds(), "RateLimit-Policy", ui.Timestamp(l.Since)}

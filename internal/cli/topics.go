@@ -17,6 +17,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/logging"
 	"github.com/anivault/anivault/internal/metrics"
+	"github.com/anivault/anivault/internal/notify"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/version"
@@ -187,6 +188,7 @@ var otherJSONOutputs = []struct {
 	{"accounts list --format json: a list of", app.AccountView{}},
 	{"version --format json", version.Info{}},
 	{"doctor --format json", jsonDoctor{}},
+	{"notify: what a webhook gets", notify.Notice{}},
 	{"serve: GET /api/v1/status of the admin address", admin.Status{}},
 	{"serve: GET /api/v1/accounts: a list of", admin.Account{}},
 	{"serve: GET /api/v1/clients: a list of", admin.Client{}},

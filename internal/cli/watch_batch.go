@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/apply"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/notify"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/run"
 	"github.com/anivault/anivault/internal/watch"
@@ -45,6 +47,7 @@ func (w *watchRun) organizeBatch(ctx context.Context, dirs []string) watch.Resul
 	}
 	plan := o.planner.Plan()
 	result := w.recordSkipped(plan)
+	w.reportSkipped(plan)
 	o.onFileFailed = func(source string) { // a retry helps if the disk has space by then, or the permissions are different
 		if name := w.relativePath(source); name != "" {
 			result.RetryFolders[path.Dir(name)] = true
@@ -123,6 +126,20 @@ func (w *watchRun) recordSkipped(plan *organize.Result) watch.Result {
 		return !w.state.ShouldReport(name, string(l.Code)+" "+version)
 	})
 	return result
+}
+
+// reportSkipped queues a notice about files that are skipped for the first time; recordSkipped has removed the others.
+func (w *watchRun) reportSkipped(plan *organize.Result) {
+	if len(plan.Skipped) == 0 {
+		return
+	}
+	first := &plan.Skipped[0]
+	text := lang.Textf("%d new files are skipped, the first is %s: %s",
+		len(plan.Skipped), first.Path, first.Code.Meaning())
+	n := notify.Notice{Event: notify.Skipped, At: time.Now(), Text: text.String()}
+	if err := notify.Open(w.cfg.Dirs.Data, w.cfg.Notify).Add(n); err != nil {
+		w.f.warn("%v", err)
+	}
 }
 
 // handleError prints an error. Its result ends the watch after a signal, if TMDB refuses the key, or if results can't

@@ -32,6 +32,7 @@ type Config struct {
 	Organize    Organize
 	Watch       Watch
 	Accounts    []Account // empty if there is a single key, in TMDB
+	Notify      []NotifyTarget
 
 	accountsOverriddenBy string // the variable or flag whose key is used instead of Accounts
 	values               []Value

@@ -137,7 +137,7 @@ func unknownKeys(file *viper.Viper, in source, settings []Setting) (problems err
 	for _, s := range settings {
 		known = append(known, s.Key)
 	}
-	lists := []string{"serve.clients", "accounts"} // read by readClients and readAccounts
+	lists := []string{"serve.clients", "accounts", "notify"} // read by readClients, readAccounts, readTargets
 	known = append(known, lists...)
 	for _, key := range slices.Sorted(slices.Values(file.AllKeys())) {
 		raw := file.Get(key)
@@ -146,7 +146,7 @@ func unknownKeys(file *viper.Viper, in source, settings []Setting) (problems err
 		inside := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, key+".") })
 		above := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(key, k+".") })
 		switch {
-		case above >= len(settings): // readClients and readAccounts check the keys in their lists
+		case above >= len(settings): // they check the keys in their lists
 		case slices.Contains(known, key), inside >= 0 && raw == nil:
 		case inside >= 0:
 			problems.reject(

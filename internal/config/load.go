@@ -63,6 +63,7 @@ func Load(src Sources) (*Config, []lang.Text, error) {
 	_, clients := findKey(serve, "clients")
 	cfg.Serve.Clients = readClients(in, clients, &problems)
 	cfg.Accounts = readAccounts(in, &problems)
+	cfg.Notify = readTargets(in, &problems)
 	if err := problems.err(); err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,265 @@
+// Package notify tells media servers which folders have changed, and tells people what happened. Notices wait in a file
+// until they are delivered, so they survive the process; a notice may be delivered twice.
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/anivault/anivault/internal/atomicfile"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/lockfile"
+	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// The events of notices, as config.NotifyEvents has them.
+const (
+	Changed     = "changed"     // a run has changed folders of a library
+	Failed      = "failed"      // a run could not put files where they belong
+	Skipped     = "left"        // watch has skipped new files
+	Limiter     = "limiter"     // no requests are sent, or they are sent again
+	Key         = "key"         // TMDB refuses a key, or accepts it again
+	Budget      = "budget"      // 80 % of the request budget is used, or all of it
+	Coordinator = "coordinator" // the state that several processes share is out of reach, or back
+)
+
+// Notice is one message. A webhook gets it as JSON.
+type Notice struct {
+	_       struct{}                `constant:"type=notice" doc:"always \"notice\""`
+	Event   string                  `json:"event" doc:"changed, failed, left, limiter, key, budget or coordinator"`
+	Run     string                  `json:"run,omitempty" doc:"the run's id, with changed and failed"`
+	At      time.Time               `json:"at" doc:"when it happened, RFC 3339"`
+	Text    string                  `json:"text" doc:"what happened, for people"`
+	Folders []string                `json:"folders,omitempty" doc:"with changed: the folders of series and films"`
+	Summary *report.OrganizeSummary `json:"summary,omitempty" doc:"with changed and failed: the run's summary"`
+	Limiter *LimiterState           `json:"limiter,omitempty" doc:"with limiter: its state"`
+}
+
+// LimiterState is what a notice says of the limiter.
+type LimiterState struct {
+	State string    `json:"state" doc:"Normal, Throttle, Sleep, HalfOpen or CacheOnly"`
+	Cause string    `json:"cause,omitempty" doc:"why: a reason of limiter rules"`
+	Until time.Time `json:"until,omitempty" doc:"when it ends, RFC 3339"`
+}
+
+const (
+	fileVersion  = 1
+	mostWaiting  = 1000             // older notices are dropped
+	giveUpAfter  = 10 * time.Minute // a notice that could not be delivered for so long is dropped
+	lockPatience = 5 * time.Second
+	longestDelay = time.Minute
+	pollInterval = time.Second
+)
+
+// Queue holds the notices that wait for delivery. All processes of a user share its file. A nil Queue is empty.
+type Queue struct {
+	path    string
+	targets []config.NotifyTarget
+	client  *http.Client
+	sending time.Time // when observe last saw that requests may be sent
+}
+
+type waiting struct {
+	ID     uint64 `json:"id"`
+	To     string `json:"to"` // NotifyTarget.Name
+	Notice Notice `json:"notice"`
+	// Open means that the run has not ended. End replaces the notice, or Recover after a crash.
+	Open bool `json:"open,omitempty"`
+}
+
+type content struct {
+	Version int       `json:"version"`
+	Waiting []waiting `json:"waiting"`
+	// Reported is what observe has reported last, by subject, so that each change is reported by one process.
+	Reported map[string]string `json:"reported,omitempty"`
+}
+
+// Open returns the queue in a data folder, or nil if there are no targets.
+func Open(dataDir string, targets []config.NotifyTarget) *Queue {
+	if len(targets) == 0 {
+		return nil
+	}
+	return &Queue{path: filepath.Join(dataDir, "notices.json"), targets: targets, client: newClient()}
+}
+
+// Begin records that a run is about to change folders, so that their notice is not lost with the process.
+func (q *Queue) Begin(run string) error {
+	return q.update(func(c *content) {
+		if !slices.ContainsFunc(c.Waiting, func(w waiting) bool { return w.Open && w.Notice.Run == run }) {
+			c.add(q.targets, Notice{Event: Changed, Run: run, At: time.Now()}, true)
+		}
+	})
+}
+
+// End replaces the notice of Begin with what happened. No notices means that nothing changed.
+func (q *Queue) End(run string, notices ...Notice) error {
+	return q.update(func(c *content) {
+		c.Waiting = slices.DeleteFunc(c.Waiting, func(w waiting) bool { return w.Open && w.Notice.Run == run })
+		for _, n := range notices {
+			c.add(q.targets, n, false)
+		}
+	})
+}
+
+// Add adds notices for each target that wants them.
+func (q *Queue) Add(notices ...Notice) error { return q.End("", notices...) }
+
+// OpenRuns returns the runs that have begun and not ended.
+func (q *Queue) OpenRuns() (runs []string) {
+	if q == nil {
+		return nil
+	}
+	for _, w := range q.read().Waiting {
+		if w.Open && !slices.Contains(runs, w.Notice.Run) {
+			runs = append(runs, w.Notice.Run)
+		}
+	}
+	return runs
+}
+
+// Waiting returns how many notices wait in a data folder.
+func Waiting(dataDir string) int {
+	q := Queue{path: filepath.Join(dataDir, "notices.json")}
+	return len(q.read().Waiting)
+}
+
+func (c *content) add(targets []config.NotifyTarget, n Notice, open bool) {
+	for i := range targets {
+		if slices.Contains(targets[i].On, n.Event) {
+			c.Waiting = append(c.Waiting, waiting{rand.Uint64(), targets[i].Name(), n, open})
+		}
+	}
+	c.Waiting = c.Waiting[max(0, len(c.Waiting)-mostWaiting):]
+}
+
+// read returns an empty content for a file that is missing or damaged: it is not worth stopping a run.
+func (q *Queue) read() content {
+	empty := content{Version: fileVersion, Reported: map[string]string{}}
+	f, err := lockfile.Open(q.path, os.O_RDONLY, 0)
+	if err != nil {
+		return empty
+	}
+	defer f.Close()
+	const mostBytes = 16 << 20
+	raw, err := io.ReadAll(io.LimitReader(f, mostBytes))
+	c := content{Reported: map[string]string{}}
+	if err != nil || json.Unmarshal(raw, &c) != nil || c.Version != fileVersion {
+		return empty
+	}
+	return c
+}
+
+func (q *Queue) update(change func(*content)) error {
+	if q == nil {
+		return nil
+	}
+	release, err := lockfile.Acquire(context.Background(), q.path+".lock", lockfile.Exclusive, lockPatience)
+	if err != nil {
+		return err
+	}
+	defer release()
+	c := q.read()
+	before, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	change(&c)
+	after, err := json.Marshal(c)
+	if err != nil || string(after) == string(before) {
+		return err
+	}
+	return atomicfile.Write(q.path, 0o600, func(w io.Writer) error { _, err := w.Write(after); return err })
+}
+
+// Send tries to deliver what waits, each target once. The changed folders of several runs become one notice. If another
+// process is sending, Send does nothing. The error names each target that failed; what it did not get stays in the
+// queue, unless it has waited for too long.
+func (q *Queue) Send(ctx context.Context) error {
+	if q == nil || len(q.read().Waiting) == 0 {
+		return nil
+	}
+	release, err := lockfile.Acquire(ctx, q.path+".send", lockfile.Exclusive, 0)
+	if errors.Is(err, lockfile.ErrBusy) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	defer release()
+	var failures []error
+	for i := range q.targets {
+		t := &q.targets[i]
+		if err := q.sendTo(ctx, t); err != nil {
+			failures = append(failures, lang.Error("%s: %w", t.Name(), err))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+func (q *Queue) sendTo(ctx context.Context, t *config.NotifyTarget) error {
+	due := slices.DeleteFunc(q.read().Waiting, func(w waiting) bool { return w.Open || w.To != t.Name() })
+	var failure error
+	done := map[uint64]bool{}
+	if t.IsMediaServer() && len(due) > 0 {
+		all := due[0].Notice
+		for _, w := range due[1:] {
+			all.Folders = append(all.Folders, w.Notice.Folders...)
+		}
+		slices.Sort(all.Folders)
+		all.Folders = slices.Compact(all.Folders)
+		failure = send(ctx, q.client, t, &all)
+	}
+	for _, w := range due {
+		if !t.IsMediaServer() && failure == nil {
+			failure = send(ctx, q.client, t, &w.Notice)
+		}
+		done[w.ID] = failure == nil || time.Since(w.Notice.At) > giveUpAfter
+	}
+	err := q.update(func(c *content) {
+		c.Waiting = slices.DeleteFunc(c.Waiting, func(w waiting) bool { return done[w.ID] })
+	})
+	return errors.Join(failure, err)
+}
+
+// Run delivers what waits and reports changes of the limiter, until ctx ends. It calls warn when targets begin to fail.
+func (q *Queue) Run(
+	ctx context.Context, status func(context.Context) (ratelimit.Status, error), warn func(error),
+) {
+	if q == nil {
+		return
+	}
+	failures := 0
+	var retry time.Time
+	for tick := time.NewTicker(pollInterval); ; {
+		if st, err := status(ctx); err == nil {
+			_ = q.observe(&st) // the next poll tries again
+		}
+		if now := time.Now(); !now.Before(retry) {
+			err := q.Send(ctx)
+			switch {
+			case err == nil:
+				failures = 0
+			case ctx.Err() == nil:
+				if failures++; failures == 1 {
+					warn(err)
+				}
+				retry = now.Add(rand.N(min(longestDelay, time.Second<<min(failures, 10)))) // full jitter
+			}
+		}
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+	}
+}
