@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/gateway"
 	"github.com/anivault/anivault/internal/metrics"
@@ -523,4 +525,54 @@ func FuzzOrder(f *testing.F) {
 			t.Errorf("%q lasts %s", body, d)
 		}
 	})
+}
+
+func TestOpenAPIHasEveryAnswerOfTheAPI(t *testing.T) {
+	x := start(t, true)
+	ask := func(path string) (body []byte) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, x.url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+x.token)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if body, err = io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s, %v", path, resp.Status, err)
+		}
+		return body
+	}
+	var document struct {
+		Paths map[string]map[string]struct {
+			Responses map[string]struct {
+				Content map[string]struct{ Schema jsonschema.Schema }
+			}
+		}
+	}
+	err := json.Unmarshal(ask("/openapi.json"), &document)
+	if err != nil || len(document.Paths) != len(reads)+len(changes) {
+		t.Fatalf("%d paths: %v", len(document.Paths), err)
+	}
+	for path, operations := range document.Paths {
+		operation, ok := operations["get"]
+		if !ok {
+			continue
+		}
+		content := operation.Responses["200"].Content["application/json"]
+		s, err := content.Schema.Resolve(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var value any
+		if err := json.Unmarshal(ask(path), &value); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(value); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
 }

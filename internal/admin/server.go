@@ -28,6 +28,8 @@ import (
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/logging"
+	"github.com/anivault/anivault/internal/schema"
+	"github.com/anivault/anivault/internal/version"
 )
 
 //go:embed style.css script.js
@@ -113,6 +115,58 @@ func (s *Server) Run(ctx context.Context) error {
 // Close closes the address of a server on which Run was never called.
 func (s *Server) Close() error { return s.listener.Close() }
 
+// readKind is a question of the API.
+type readKind struct {
+	schema.Operation
+	answer func(*Server, *http.Request) (any, error)
+}
+
+var reads []readKind
+
+func init() { // openAPI needs the table itself
+	reads = []readKind{
+		{
+			schema.Get("/api/v1/status", "the limiter, for all accounts together", Status{}),
+			func(s *Server, r *http.Request) (any, error) { return s.status(r.Context()) },
+		},
+		{
+			schema.Get("/api/v1/accounts", "each account", []Account{}),
+			func(s *Server, r *http.Request) (any, error) { return s.accounts(r.Context()) },
+		},
+		{
+			schema.Get("/api/v1/clients", "each client", []Client{}),
+			func(s *Server, _ *http.Request) (any, error) { return s.clients(), nil },
+		},
+		{
+			schema.Operation{
+				Method: http.MethodGet, Path: "/api/v1/log", Summary: "the newest events", Answer: []Event{},
+				Query: []string{"account", "event"},
+			},
+			func(s *Server, r *http.Request) (any, error) {
+				return s.events.Last(r.FormValue("account"), r.FormValue("event")), nil
+			},
+		},
+		{
+			schema.Get("/openapi.json", "this document", nil),
+			func(*Server, *http.Request) (any, error) { return openAPI(), nil },
+		},
+	}
+}
+
+func openAPI() schema.Schema {
+	var list []schema.Operation
+	for _, read := range reads {
+		list = append(list, read.Operation)
+	}
+	for _, c := range changes {
+		list = append(list, schema.Operation{
+			Method: c.method, Path: "/api/v1" + c.path, Summary: "what the log calls: " + c.description, Answer: ChangeResult{},
+			Body: schema.Schema{"type": "object", "description": "new values by key; for: how long"},
+		})
+	}
+	return schema.OpenAPI("anivault admin", version.Get().Version, "", errorBody{}, list)
+}
+
 // Handler returns the handler of all pages and of the API.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
@@ -132,16 +186,9 @@ func (s *Server) Handler() http.Handler {
 		mux.Handle(pattern,
 			s.pageHandler(func(w http.ResponseWriter, r *http.Request, _ string) { s.showPage(w, r, p, http.StatusOK, "") }))
 	}
-	mux.Handle("GET /api/v1/status", s.jsonHandler(func(r *http.Request, _ string) (any, error) {
-		return s.status(r.Context())
-	}))
-	mux.Handle("GET /api/v1/accounts", s.jsonHandler(func(r *http.Request, _ string) (any, error) {
-		return s.accounts(r.Context())
-	}))
-	mux.Handle("GET /api/v1/clients", s.jsonHandler(func(*http.Request, string) (any, error) { return s.clients(), nil }))
-	mux.Handle("GET /api/v1/log", s.jsonHandler(func(r *http.Request, _ string) (any, error) {
-		return s.events.Last(r.FormValue("account"), r.FormValue("event")), nil
-	}))
+	for _, read := range reads {
+		mux.Handle("GET "+read.Path, s.jsonHandler(func(r *http.Request, _ string) (any, error) { return read.answer(s, r) }))
+	}
 	for _, c := range changes {
 		mux.Handle(c.method+" /api/v1"+c.path, s.jsonHandler(func(r *http.Request, who string) (any, error) {
 			o, err := readJSON(r)

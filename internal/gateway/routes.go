@@ -22,6 +22,7 @@ import (
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/metrics"
+	"github.com/anivault/anivault/internal/schema"
 	"github.com/anivault/anivault/internal/version"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/tmdb"
@@ -37,6 +38,7 @@ const (
 	toHealth
 	toReady
 	toMetrics
+	toOpenAPI
 )
 
 type route struct {
@@ -59,6 +61,7 @@ var routes = []route{
 	{pathIs("/robots.txt"), toRobots, true, nil},
 	{pathIs("/healthz"), toHealth, true, nil},
 	{pathIs("/readyz"), toReady, true, nil},
+	{pathIs("/openapi.json"), toOpenAPI, true, nil},
 	{pathIs("/metrics"), toMetrics, false, nil},
 	{pathIs("/3/authentication"), toAuthCheck, false, nil},
 	{isPrivate, 0, false, refuse(reasonPrivate, "")},
@@ -112,6 +115,33 @@ func isPrivate(_ string, t target) bool {
 			t.query.Has("session_id") || t.query.Has("guest_session_id"))
 }
 
+// operations describes the routes that answer, for /openapi.json.
+var operations = map[destination]schema.Operation{
+	toFrontPage: schema.Get("/", "what this is", ""),
+	toRobots:    schema.Get("/robots.txt", "forbids crawlers everything", ""),
+	toHealth:    schema.Get("/healthz", "200 while the process runs", Health{}),
+	toReady:     schema.Get("/readyz", "503 while it shuts down", Health{}),
+	toOpenAPI:   schema.Get("/openapi.json", "this document", nil),
+	toMetrics:   schema.Get("/metrics", "metrics for Prometheus, for admins", ""),
+	toAuthCheck: schema.Get("/3/authentication", "whether the client's token is known", nil),
+	toTMDB:      schema.Get("/3/{path}", "TMDB's answer; path may have slashes", nil),
+}
+
+func openAPI() []byte {
+	var list []schema.Operation
+	for _, r := range routes {
+		if o, ok := operations[r.to]; ok && r.refusal == nil {
+			o.Public = r.public
+			list = append(list, o)
+		}
+	}
+	body, err := json.Marshal(schema.OpenAPI("anivault gateway", version.Get().Version, "api_key", errorBody{}, list))
+	if err != nil {
+		panic(err) // plain values
+	}
+	return body
+}
+
 const frontPage = `anivault, a gateway to TMDB
 
 Ask it as you would ask TMDB: GET /3/tv/1399, GET /3/search/tv?query=...
@@ -146,6 +176,9 @@ func (x *exchange) serveOwn(where destination) error {
 		x.bytes = writeBody(x.w, x.r, x.status, x.health(ready))
 	case toMetrics:
 		return x.metrics()
+	case toOpenAPI:
+		h.Set("Content-Type", jsonType)
+		x.bytes = writeBody(x.w, x.r, x.status, openAPI())
 	case toTMDB:
 	}
 	return nil

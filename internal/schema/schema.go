@@ -97,7 +97,9 @@ func (o *object) addFields(t reflect.Type) {
 }
 
 func (o *object) add(name string, s Schema, f reflect.StructField, required bool) {
-	s["description"] = f.Tag.Get("doc")
+	if doc := f.Tag.Get("doc"); doc != "" {
+		s["description"] = doc
+	}
 	o.properties[name], o.last = s, s
 	if required {
 		o.required = append(o.required, name)
