@@ -79,7 +79,13 @@ func (x *execution) apply(ctx context.Context) error {
 	if x.stopCause != nil {
 		return x.journal.sync()
 	}
-	x.dirs.removeEmptied(x.emptiedDirs())
+	emptied := make([]bool, len(x.run.Dirs))
+	for i := range x.run.Ops {
+		if o := &x.run.Ops[i]; o.Verb == organize.VerbMove && x.problems[i] == nil {
+			emptied[o.From.Dir] = true
+		}
+	}
+	x.dirs.removeEmptied(emptied)
 	used, anything := x.usedDirs()
 	_ = x.dirs.removeCreated(used) // a leftover empty folder does no harm
 	x.clearProbes()
@@ -90,16 +96,6 @@ func (x *execution) apply(ctx context.Context) error {
 		}
 	}
 	return x.finish(StageDone)
-}
-
-func (x *execution) emptiedDirs() []bool {
-	out := make([]bool, len(x.run.Dirs))
-	for i := range x.run.Ops {
-		if o := &x.run.Ops[i]; o.Verb == organize.VerbMove && x.problems[i] == nil {
-			out[o.From.Dir] = true
-		}
-	}
-	return out
 }
 
 func (x *execution) usedDirs() (used []bool, anything bool) {

@@ -283,22 +283,17 @@ func (u Updater) fetch(
 	if err != nil {
 		return nil, err
 	}
-	if err := saveBody(f, resp.Body); err != nil {
-		return nil, fmt.Errorf("%s: %w", address, err)
-	}
-	name := path.Base(req.URL.Path)
-	return &listFile{
-		path: f.Name(), name: name, url: address, wantSource: source,
-		etag: resp.Header.Get("ETag"), modified: resp.Header.Get("Last-Modified"),
-	}, nil
-}
-
-func saveBody(f *os.File, body io.Reader) error {
-	n, err := io.Copy(f, io.LimitReader(body, maxDownload+1))
+	n, err := io.Copy(f, io.LimitReader(resp.Body, maxDownload+1))
 	if err == nil && n > maxDownload {
 		err = lang.Error("it is larger than %d GiB", maxDownload>>30)
 	}
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("%s: %w", address, err)
+	}
+	return &listFile{
+		path: f.Name(), name: path.Base(req.URL.Path), url: address, wantSource: source,
+		etag: resp.Header.Get("ETag"), modified: resp.Header.Get("Last-Modified"),
+	}, nil
 }
 
 func (u Updater) client() *http.Client {

@@ -45,7 +45,10 @@ func (p *Planner) nameVideos() {
 			p.nameFilms(e.videos)
 			continue
 		}
-		p.nameShow(e, e.videos[0])
+		var planned string
+		if planned, e.code = p.renderWork(p.opts.Layout.Show, e.videos[0], 0); e.code == "" {
+			p.findFolder(e, e.videos[0], planned)
+		}
 		for _, v := range e.videos {
 			p.nameEpisode(e, v)
 		}
@@ -60,13 +63,6 @@ func (v *video) setTarget(at *targetFolder, stem string) {
 	v.folder = at
 	v.targetPath = joinPath(at.path, stem+v.label+ext)
 	v.stemLength = len(v.targetPath) - len(ext)
-}
-
-func (p *Planner) nameShow(e *plannedEntry, v *video) {
-	var planned string
-	if planned, e.code = p.renderWork(p.opts.Layout.Show, v, 0); e.code == "" {
-		p.findFolder(e, v, planned)
-	}
 }
 
 // renderWork renders the path of a series' folder or of a film's file.

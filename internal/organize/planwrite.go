@@ -46,7 +46,11 @@ func (p *Plan) Write(w io.Writer) error {
 		out.writeLine()
 		out.writeLine("# left:", strconv.Itoa(len(p.Skipped)))
 		for _, l := range p.Skipped {
-			out.writeSkipped(l)
+			words := []string{"#", string(l.Code), "", ui.Printable(l.Path)}
+			if l.Why != "" {
+				words = append(words, "", "("+ui.Escaped(ui.OneLine(l.Why.String()))+")")
+			}
+			out.writeLine(words...)
 		}
 	}
 	out.writeLine("end")
@@ -82,14 +86,6 @@ func (w textWriter) writeOp(op *Op, first Verb, with bool) {
 		w.writeLine(verb, size, op.MTime.String(), formatInode(op.Inode), Quote(op.Source))
 	}
 	w.writeLine("  to", Quote(op.To))
-}
-
-func (w textWriter) writeSkipped(l SkippedFile) {
-	words := []string{"#", string(l.Code), "", ui.Printable(l.Path)}
-	if l.Why != "" {
-		words = append(words, "", "("+ui.Escaped(ui.OneLine(l.Why.String()))+")")
-	}
-	w.writeLine(words...)
 }
 
 // String formats the entry as "tv/209867".

@@ -182,14 +182,8 @@ func (p *Planner) recordFolderOf(recordDir string) *recordFolder {
 }
 
 func (p *Planner) skipOutsideSources() {
-	sources := map[*folder]int{}
 	for _, v := range p.videos {
-		source, known := sources[v.dir]
-		if !known {
-			source = p.opts.sourceIndex(v.dir.path)
-			sources[v.dir] = source
-		}
-		if v.source = source; source < 0 {
+		if v.source = p.opts.sourceIndex(v.dir.path); v.source < 0 {
 			v.skip(CodeOutsidePath, lang.Textf("%s", v.dir.path))
 		}
 	}

@@ -61,16 +61,6 @@ func (d *Disk) AddWalked(real string, entries []library.Entry) {
 	d.walked[filepath.ToSlash(real)] = entries
 }
 
-func (d *Disk) takeWalked(dir string) []library.Entry {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	entries, walked := d.walked[dir]
-	if walked {
-		d.walked[dir] = nil
-	}
-	return entries
-}
-
 // WalkedFolders returns the real paths of the folders passed to AddWalked, in byte order.
 func (d *Disk) WalkedFolders() []string {
 	d.mu.Lock()
@@ -110,7 +100,12 @@ func (d *Disk) list(dir string) ([]organize.Item, error) {
 		return nil, err
 	}
 	defer in.Close()
-	entries := d.takeWalked(dir)
+	d.mu.Lock()
+	entries := d.walked[dir]
+	if entries != nil {
+		d.walked[dir] = nil
+	}
+	d.mu.Unlock()
 	if entries == nil {
 		err := in.EachEntry(func(name []byte, _ fs.FileMode) {
 			entries = append(entries, library.Entry{Name: string(name)})
