@@ -223,7 +223,6 @@ func (c *planChecker) checkWritable(dir int) *Problem {
 	return state.writeProblem
 }
 
-// refuseBundles refuses every operation whose bundle contains one that can't be carried out.
 func (c *planChecker) refuseBundles() {
 	bad := map[int]bool{}
 	for i := range c.plannedOps {

@@ -401,7 +401,6 @@ func (w *worker) createNFO(o *op, into Dir, name string) (made *copyMark, err er
 	return made, err
 }
 
-// isUnmovedSource reports whether a place still holds a file that the run moves away.
 func (w *worker) isUnmovedSource(at place) bool {
 	return slices.ContainsFunc(w.run.Ops, func(o op) bool {
 		if o.Verb != organize.VerbMove || o.From != at {

@@ -158,21 +158,16 @@ func (x *execution) fillStatuses(out *Outcome, done Status) {
 }
 
 func (x *execution) changedFolders() []string {
-	used := map[int]bool{}
+	found := map[string]bool{}
 	for i := range x.run.Ops {
 		if o := &x.run.Ops[i]; x.problems[i] == nil {
-			used[o.To.Dir] = true
+			found[x.run.entryFolder(o.To.Dir)] = true
 			if o.Verb == organize.VerbMove {
-				used[o.From.Dir] = true
+				found[x.run.entryFolder(o.From.Dir)] = true
 			}
 		}
 	}
-	found := map[string]bool{}
-	for dir := range used {
-		if folder := x.run.entryFolder(dir); folder != "" {
-			found[folder] = true
-		}
-	}
+	delete(found, "") // outside the target roots
 	return slices.Sorted(maps.Keys(found))
 }
 
@@ -331,7 +326,6 @@ func (p *Problem) leavesFile() bool {
 	return p == nil || p.Code == CodeOldNameTaken || p.Code == CodeOriginalGone || p.Code == CodeEdited
 }
 
-// status returns the status of a file that was not carried out.
 func (p *Problem) status() Status {
 	switch {
 	case p.isDiskFailure():

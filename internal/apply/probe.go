@@ -68,7 +68,7 @@ func withProbeFolder(root Dir, name string, fn func(Dir) error) error {
 }
 
 // probeMoves finds out how a file system can move files without replacing others, and whether a moved file gets another
-// inode. way is "rename", "link" or "none".
+// inode. method is "rename", "link" or "none".
 func probeMoves(dir Dir) (method string, unstable bool, err error) {
 	var opened Info // on mergerfs, Stat of an open file may return another inode than Lstat of its name
 	for _, file := range []string{"b", "a"} {
@@ -86,20 +86,15 @@ func probeMoves(dir Dir) (method string, unstable bool, err error) {
 		return "", false, err
 	}
 	method, now := "rename", "c"
-	switch err := dir.Rename("a", dir, "b"); {
-	case errors.Is(err, syscall.EEXIST):
-		err = dir.Rename("a", dir, "c") // the kernel refuses taken names itself: only a free one tests the file system
-		switch {
-		case lacksExclusiveRename(err):
-			method, now = "link", "a"
-		case err != nil:
-			return "", false, err
-		}
+	switch err = dir.Rename("a", dir, "b"); {
 	case err == nil: // the file system ignores the flag and has replaced the file
 		method, now = "link", "b"
-	case lacksExclusiveRename(err):
+	case errors.Is(err, syscall.EEXIST): // the kernel refuses taken names itself: only a free one tests the file system
+		err = dir.Rename("a", dir, "c")
+	}
+	if lacksExclusiveRename(err) {
 		method, now = "link", "a"
-	default:
+	} else if err != nil {
 		return "", false, err
 	}
 	if method == "link" {

@@ -164,18 +164,12 @@ func (i *indexResult) sufficientCandidates(s match.Series) []index.Candidate {
 		}
 	}
 	switch {
-	case len(known) > 0:
-		if len(known) <= maxRivals && (len(others) == 0 || s.FansubStyle) {
-			return known
-		}
-	case len(others) > 0:
-		if len(others) == 1 && len(short) == 0 {
-			return others
-		}
-	case len(short) > 0:
-		if len(short) == 1 && s.FansubStyle {
-			return short
-		}
+	case len(known) > 0 && len(known) <= maxRivals && (len(others) == 0 || s.FansubStyle):
+		return known
+	case len(known) == 0 && len(others) == 1 && len(short) == 0:
+		return others
+	case len(known)+len(others) == 0 && len(short) == 1 && s.FansubStyle:
+		return short
 	}
 	return nil
 }

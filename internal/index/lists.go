@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,17 +13,12 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
+// titleKinds lists the kinds that are not synonyms, as AniDB's XML and its lines write them.
 var titleKinds = map[string]titleKind{
-	"main": mainTitle, "official": officialTitle, "syn": synonym, "synonym": synonym, "short": shortTitle, "card": synonym,
-	"1": mainTitle, "2": synonym, "3": shortTitle, "4": officialTitle,
+	"main": mainTitle, "1": mainTitle, "official": officialTitle, "4": officialTitle, "short": shortTitle, "3": shortTitle,
 }
 
-func titleKindOf(s string) titleKind {
-	if k, ok := titleKinds[strings.TrimSpace(s)]; ok {
-		return k
-	}
-	return synonym
-}
+func titleKindOf(s string) titleKind { return cmp.Or(titleKinds[strings.TrimSpace(s)], synonym) }
 
 type aniDBElement struct {
 	ID     string `xml:"aid,attr"`

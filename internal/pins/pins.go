@@ -139,18 +139,14 @@ func ParseEntry(s string) (match.Kind, int, error) {
 			text = "https://" + text
 		}
 		u, err := url.Parse(text)
-		if err != nil || u.Scheme != "https" && u.Scheme != "http" {
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" ||
+			strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.") != "themoviedb.org" {
 			return "", 0, fail
 		}
-		if host := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www."); host != "themoviedb.org" {
-			return "", 0, fail
-		}
-		parts := strings.Split(strings.Trim(u.Path, "/"), "/")
-		if len(parts) < 2 {
-			return "", 0, fail
-		}
-		id, _, _ := strings.Cut(parts[1], "-")
-		text = parts[0] + "/" + id
+		kind, rest, _ := strings.Cut(strings.Trim(u.Path, "/"), "/")
+		page, _, _ := strings.Cut(rest, "/")
+		id, _, _ := strings.Cut(page, "-")
+		text = kind + "/" + id
 	}
 	kind, digits, ok := strings.Cut(text, "/")
 	if !ok {

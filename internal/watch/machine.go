@@ -60,15 +60,12 @@ func NewMachine(settle time.Duration, state *State) *Machine {
 	return &Machine{settle: settle, state: state, folders: map[string]*folder{}, retries: map[string]retry{}}
 }
 
-// Observe records a folder's entries, sorted by name. It returns the folders in it that no scan has seen yet.
-func (m *Machine) Observe(now time.Time, dir string, entries []Entry) (unseen []string) {
+// Observe records a folder's entries, sorted by name.
+func (m *Machine) Observe(now time.Time, dir string, entries []Entry) {
 	f := &folder{entries: entries, checksum: checksumOf(entries), stableSince: now}
 	for _, e := range entries {
 		switch {
 		case e.Dir:
-			if _, known := m.folders[joinPath(dir, e.Name)]; !known {
-				unseen = append(unseen, joinPath(dir, e.Name))
-			}
 		case organize.IsUnfinishedDownload(e.Name):
 			f.incomplete = true
 			f.hasVideo = f.hasVideo || library.IsVideo(library.Stem(e.Name))
@@ -90,7 +87,6 @@ func (m *Machine) Observe(now time.Time, dir string, entries []Entry) (unseen []
 			}
 		}
 	}
-	return unseen
 }
 
 // Remove forgets a folder and all below it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"time"
@@ -107,14 +108,8 @@ func (w *Watcher) Run(ctx context.Context) error {
 			}
 			continue
 		}
-		if next.IsZero() || w.rescanAt.Before(next) {
-			next = w.rescanAt
-		}
-		if pulse := w.now.Add(presenceInterval); pulse.Before(next) {
-			next = pulse
-		}
-		for _, at := range w.dirty {
-			if at.Before(next) {
+		for _, at := range slices.AppendSeq([]time.Time{w.rescanAt, w.now.Add(presenceInterval)}, maps.Values(w.dirty)) {
+			if next.IsZero() || at.Before(next) {
 				next = at
 			}
 		}
@@ -218,17 +213,11 @@ func (w *Watcher) scan(dir string, all bool) {
 		return
 	}
 	delete(w.unreadable, dir)
-	next := w.machine.Observe(w.now, dir, entries)
-	if all {
-		next = next[:0]
-		for _, e := range entries {
-			if e.Dir {
-				next = append(next, joinPath(dir, e.Name))
-			}
+	w.machine.Observe(w.now, dir, entries)
+	for _, e := range entries {
+		if child := joinPath(dir, e.Name); e.Dir && (all || !w.machine.HasSeen(child)) {
+			w.scan(child, all)
 		}
-	}
-	for _, child := range next {
-		w.scan(child, all)
 	}
 }
 
