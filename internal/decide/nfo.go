@@ -29,14 +29,11 @@ func (d *Deciders) NFO(ctx context.Context, kind match.Kind, id int) (*nfo.Entry
 
 // NFOFromSearchRow returns the NFO data of a film from its search result alone.
 func (d *Deciders) NFOFromSearchRow(r *tmdb.MovieRow) *nfo.Entry {
-	n := &nfo.Entry{
-		Kind: string(match.Movie), ID: r.ID, OriginalTitle: r.OriginalTitle, Plot: r.Overview, Premiered: r.ReleaseDate,
-		Poster: stringOrEmpty(r.PosterPath), Fanart: stringOrEmpty(r.BackdropPath),
+	film := &tmdb.MovieDetails{
+		ID: r.ID, Title: r.Title, OriginalTitle: r.OriginalTitle, Overview: r.Overview, ReleaseDate: r.ReleaseDate,
+		PosterPath: r.PosterPath, BackdropPath: r.BackdropPath,
 	}
-	e := &match.Entry{
-		Kind: match.Movie, ID: r.ID, Title: r.Title, OriginalTitle: r.OriginalTitle, Year: match.YearOf(r.ReleaseDate),
-	}
-	return d.addTitleAndIDs(n, e)
+	return d.addTitleAndIDs(movieNFO(film), movieEntry(film))
 }
 
 func (d *Deciders) addTitleAndIDs(n *nfo.Entry, e *match.Entry) *nfo.Entry {

@@ -60,25 +60,25 @@ func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.
 func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Entry, match.Origin, error) {
 	key := "entry/" + string(kind) + "/" + strconv.Itoa(id)
 	return memoized(&s.memo, key, func() (*match.Entry, match.Origin, error) {
+		var e *match.Entry
+		var origin match.Origin
 		if kind == match.Movie {
 			d, resp, err := s.movieDetails(ctx, id)
 			if err != nil {
-				return nil, match.Origin{}, err
+				return nil, origin, err
 			}
-			e := s.titleLanguages.localize(movieEntry(d))
-			s.known.addEntry(e)
-			return e, originOf(resp), nil
+			e, origin = movieEntry(d), originOf(resp)
+		} else {
+			d, responses, err := s.seriesDetails(ctx, id)
+			if err != nil {
+				return nil, origin, err
+			}
+			e = tvEntry(d)
+			for _, r := range responses {
+				origin = origin.CombinedWith(originOf(r))
+			}
 		}
-		d, responses, err := s.seriesDetails(ctx, id)
-		if err != nil {
-			return nil, match.Origin{}, err
-		}
-		var origin match.Origin
-		for _, r := range responses {
-			origin = origin.CombinedWith(originOf(r))
-		}
-		e := s.titleLanguages.localize(tvEntry(d))
-		s.known.addEntry(e)
+		s.known.addEntry(s.titleLanguages.localize(e))
 		return e, origin, nil
 	})
 }

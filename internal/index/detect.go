@@ -91,7 +91,7 @@ func detectExport(text []byte) (listFormat, error) {
 	if err := json.Unmarshal(line, &l); err != nil {
 		return listFormat{}, lineError(1, lang.Error("it is not JSON as TMDB writes it: %w", err))
 	}
-	switch kind, _, _ := l.kind(); kind {
+	switch kind, _ := l.kind(); kind {
 	case match.TV:
 		return tvExport, nil
 	case match.Movie:

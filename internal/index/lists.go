@@ -220,14 +220,14 @@ type exportLine struct {
 	Video         bool    `json:"video"`
 }
 
-func (l exportLine) kind() (match.Kind, string, bool) {
+func (l exportLine) kind() (kind match.Kind, title string) {
 	switch {
 	case l.OriginalName != nil:
-		return match.TV, *l.OriginalName, true
+		return match.TV, *l.OriginalName
 	case l.OriginalTitle != nil:
-		return match.Movie, *l.OriginalTitle, true
+		return match.Movie, *l.OriginalTitle
 	}
-	return "", "", false
+	return "", ""
 }
 
 func readExport(r io.Reader, want match.Kind, yield func(exportRow) error) error {
@@ -236,9 +236,9 @@ func readExport(r io.Reader, want match.Kind, yield func(exportRow) error) error
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			return lang.Error("it is not JSON as TMDB writes it: %w", err)
 		}
-		kind, text, ok := l.kind()
+		kind, text := l.kind()
 		switch {
-		case !ok || kind != want:
+		case kind != want:
 			return lang.Error("it is not a row of an export of %s", kindNouns[want])
 		case l.ID <= 0 || l.ID > maxID:
 			return lang.Error("it has no id")

@@ -202,11 +202,7 @@ func (d *folderIndex) foldersByNFO(in *folder) map[Entry][]string {
 			continue
 		}
 		for _, file := range workNFOs(item.Name) {
-			text, err := d.disk.ReadEnds(path.Join(in.path, item.Name, file.name))
-			if err != nil {
-				continue
-			}
-			if _, id := nfo.IsAbout(text, file.kind, 0); id > 0 {
+			if id := d.idInNFO(path.Join(in.path, item.Name, file.name), file.kind); id > 0 {
 				entry := Entry{Kind: file.kind, ID: id}
 				in.byNFO[entry] = append(in.byNFO[entry], item.Name)
 				break
@@ -214,6 +210,13 @@ func (d *folderIndex) foldersByNFO(in *folder) map[Entry][]string {
 		}
 	}
 	return in.byNFO
+}
+
+// idInNFO returns the TMDB ID in an NFO; 0 if it has none or can't be read.
+func (d *folderIndex) idInNFO(file, kind string) int {
+	text, _ := d.disk.ReadEnds(file)
+	_, id := nfo.IsAbout(text, kind, 0)
+	return id
 }
 
 // nfoFile is an NFO about the work in its folder.
@@ -240,8 +243,7 @@ func (p *Planner) warnOfOtherNFO(v *video, folder string) {
 		if file.kind != v.work.Kind || dir.find(file.name) == nil {
 			continue
 		}
-		text, err := p.disk.ReadEnds(joinPath(folder, file.name))
-		if _, id := nfo.IsAbout(text, file.kind, 0); err == nil && id != 0 && id != v.work.ID {
+		if id := p.folders.idInNFO(joinPath(folder, file.name), file.kind); id != 0 && id != v.work.ID {
 			p.checkNFO(joinPath(folder, file.name), v.work.Entry)
 		}
 	}
@@ -264,14 +266,10 @@ func (d *folderIndex) findSeasonFolder(
 			}
 		}
 	}
-	switch len(found) {
-	case 0:
-		return planned, "", ""
-	case 1:
-		return found[0], "", ""
-	default:
+	if len(found) > 1 {
 		return planned, CodeTwoFolders, lang.Textf("%s", strings.Join(found, " and "))
 	}
+	return append(found, planned)[0], "", ""
 }
 
 // renamesInPlace reports whether a video's source root contains its target root, or the reverse. Such a plan renames

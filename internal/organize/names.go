@@ -9,6 +9,7 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -104,23 +105,13 @@ func collapseSpaces(s string) string {
 func escapeReserved(s string) string {
 	stem, _, _ := strings.Cut(s, ".")
 	stem = strings.TrimRightFunc(stem, unicode.IsSpace)
-	if n := utf8.RuneCountInString(stem); n < 3 || n > 7 || !isDeviceName(strings.ToUpper(stem)) {
+	if n := utf8.RuneCountInString(stem); n < 3 || n > 7 || !deviceName().MatchString(strings.ToUpper(stem)) {
 		return s
 	}
 	return stem + "_" + s[len(stem):]
 }
 
-func isDeviceName(s string) bool {
-	switch s {
-	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
-		return true
-	}
-	number, ok := strings.CutPrefix(s, "COM")
-	if !ok {
-		number, ok = strings.CutPrefix(s, "LPT")
-	}
-	return ok && utf8.RuneCountInString(number) == 1 && strings.Contains("0123456789¹²³", number)
-}
+var deviceName = lazyregexp.New(`^(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²³])$`)
 
 // isLocal reports whether s is a clean relative path without "..", or "." for the root.
 func isLocal(s string) bool {
