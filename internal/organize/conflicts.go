@@ -38,17 +38,12 @@ func (p *Planner) skipSameFolders() {
 type conflictGroups map[*video]*[]*video
 
 func (c conflictGroups) merge(a, b *video) {
-	of, with := c[a], c[b]
-	if of == nil {
-		of = &[]*video{a}
-		c[a] = of
+	for _, v := range []*video{a, b} {
+		if c[v] == nil {
+			c[v] = &[]*video{v}
+		}
 	}
-	switch {
-	case a == b || of == with:
-	case with == nil:
-		*of = append(*of, b)
-		c[b] = of
-	default:
+	if of, with := c[a], c[b]; of != with {
 		*of = append(*of, *with...)
 		for _, v := range *with {
 			c[v] = of

@@ -269,7 +269,10 @@ func (d *folderIndex) findSeasonFolder(
 	if len(found) > 1 {
 		return planned, CodeTwoFolders, lang.Textf("%s", strings.Join(found, " and "))
 	}
-	return append(found, planned)[0], "", ""
+	if len(found) == 1 {
+		planned = found[0]
+	}
+	return planned, "", ""
 }
 
 // renamesInPlace reports whether a video's source root contains its target root, or the reverse. Such a plan renames

@@ -192,8 +192,7 @@ func (p *Planner) Plan() *Result {
 	renamed := p.compareWithExisting()
 	p.skipSameFolders()
 	p.labelSameNames()
-	p.videos, p.allFiles = append(p.videos, renamed...), append(p.allFiles, renamed...)
-	p.videos = dropSkipped(p.videos)
+	p.videos, p.allFiles = dropSkipped(append(p.videos, renamed...)), append(p.allFiles, renamed...)
 	p.placeExtras()
 	for _, v := range p.videos {
 		p.addOps(v)

@@ -315,8 +315,6 @@ func languageSuffix(stem string) (left, suffix string) {
 		}
 		low := strings.ToLower(word)
 		switch {
-		case word == "":
-			return stem, formatSuffix(language, said)
 		case subtitleFlags[low] != "" && !slices.Contains(said, low):
 			said = append(said, low)
 		case languages[low] != "" && language == "":
