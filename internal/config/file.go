@@ -149,12 +149,9 @@ func unknownKeys(file *viper.Viper, in source, settings []Setting) (problems err
 		case above >= len(settings): // they check the keys in their lists
 		case slices.Contains(known, key), inside >= 0 && raw == nil:
 		case inside >= 0:
-			problems.reject(
-				in.location(key),
-				"",
-				lang.Textf("must be a section, not %s; write its settings below it, indented, such "+
-					"as %s", kindOf(raw), strings.TrimPrefix(known[inside], key+".")),
-			)
+			problems.reject(in.location(key), "",
+				lang.Textf("must be a section, not %s; write its settings below it, indented, such as %s",
+					kindOf(raw), strings.TrimPrefix(known[inside], key+".")))
 		case above >= 0:
 			problems.reject(in.location(known[above]), "",
 				lang.Textf("is %s; write a single value there: %s", kindSection, settings[above].Allowed))

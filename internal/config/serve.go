@@ -48,32 +48,29 @@ type Sticky struct {
 func serveSettings(c *Config) []Setting {
 	return []Setting{
 		listSetting("serve.listen", "127.0.0.1:7373", "host:port or unix:/path, several with commas",
-			"Where the gateway listens.",
-			&c.Serve.Listen, readAddress),
-		newSetting("serve.admin_listen", "127.0.0.1:7374", "host:port, or off",
+			"Where the gateway listens.", &c.Serve.Listen, readAddress),
+		acceptOff(newSetting("serve.admin_listen", "127.0.0.1:7374", "host:port",
 			"Where the page and the API for admins listen. An address that is not loopback needs serve.tls.",
-			&c.Serve.AdminListen, readAdminListen),
+			&c.Serve.AdminListen, readAdminListen), &c.Serve.AdminListen, ""),
 		pathSetting("serve.tls.cert", "PEM file with the gateway's certificate and its issuers.", &c.Serve.TLSCert),
 		pathSetting("serve.tls.key", "PEM file of the certificate's key.", &c.Serve.TLSKey),
 		boolSetting("serve.plain_http",
 			"Allow an address that is not loopback without TLS: anyone on the network path can read the tokens.",
 			&c.Serve.PlainHTTP),
 		listSetting("serve.hosts", "", "host names, several with commas",
-			"Other Host names that need no token.",
-			&c.Serve.Hosts, readHost),
+			"Other Host names that need no token.", &c.Serve.Hosts, readHost),
 		listSetting("serve.trusted_proxies", "", "addresses or networks such as 10.0.0.0/8, several with commas",
 			"Proxies whose X-Forwarded-For header is trusted.", &c.Serve.TrustedProxies, readProxy),
 		boolSetting("serve.anonymous", "With clients configured: also answer requests without a token.", &c.Serve.Anonymous),
 		durationSetting("serve.acquire_timeout.interactive", "30s",
 			"Longest time that a request of an interactive client waits for permission.", &c.Serve.InteractiveMaxWait),
 		durationSetting("serve.acquire_timeout.batch", "500m",
-			"Longest time that a request of a batch client waits for permission.",
-			&c.Serve.BatchMaxWait),
-		durationOrOffSetting("serve.stale_after", "1s",
-			"If permission takes longer, serve an expired answer; off: only instead of an error.", &c.Serve.ServeStaleAfter),
-		integerSetting("serve.queue.max", "1000", "How many questions may wait for permission.", "from 1 to 100000", 1,
-			100_000,
-			&c.Serve.QueueMax),
+			"Longest time that a request of a batch client waits for permission.", &c.Serve.BatchMaxWait),
+		acceptOff(durationSetting("serve.stale_after", "1s",
+			"If permission takes longer, serve an expired answer; off: only instead of an error.",
+			&c.Serve.ServeStaleAfter), &c.Serve.ServeStaleAfter, -1),
+		integerSetting("serve.queue.max", "1000", "How many questions may wait for permission.",
+			"from 1 to 100000", 1, 100_000, &c.Serve.QueueMax),
 		integerSetting("serve.queue.per_client", "200", "How many questions of one client may wait for permission.",
 			"from 1 to 100000", 1, 100_000, &c.Serve.QueuePerClient),
 		durationSetting("serve.drain_timeout", "25s", "How long a stopping gateway may take to finish requests under way.",
@@ -122,9 +119,6 @@ func readAddress(v string) (string, error) {
 }
 
 func readAdminListen(v string) (string, error) {
-	if v == "off" {
-		return "", nil
-	}
 	if _, err := readAddress(v); err != nil || strings.HasPrefix(v, "unix:") {
 		return "", lang.Error("must be host:port such as 127.0.0.1:7374, or off")
 	}

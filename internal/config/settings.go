@@ -77,8 +77,7 @@ func generalSettings(c *Config) []Setting {
 		pathSetting("tmdb.ca_file", "PEM file of further certificate authorities to trust for the base URL.", &c.TMDB.CAFile),
 		newSetting("tmdb.language", "en-US", "a language such as en-US, ko-KR or ja, or several with commas",
 			"Language of titles and episode names, or a list such as ko-KR,en-US: titles are in the first that TMDB has, "+
-				"else in the original.",
-			&c.TMDB.Languages, readLanguages),
+				"else in the original.", &c.TMDB.Languages, readLanguages),
 		{
 			Key: "coordinator", Default: "file", set: c.setCoordinator,
 			Allowed: "file, memory, redis://[user@]host:port/db, rediss:// (TLS) or unix:///path?db=0",
@@ -96,8 +95,7 @@ func generalSettings(c *Config) []Setting {
 		pathSetting("cache_dir", "Folder of the cache.", &c.Dirs.Cache),
 		pathSetting("data_dir", "Folder of the pins and the title index.", &c.Dirs.Data),
 		sizeSetting("cache.max_size", "512MB",
-			"Largest size of the cache: expired answers are removed first, then the oldest.",
-			"1MiB", &c.Cache.MaxSize),
+			"Largest size of the cache: expired answers are removed first, then the oldest.", "1MiB", &c.Cache.MaxSize),
 		ratioSetting("match.min_confidence", "0.8", "Files with a lower confidence are ambiguous, never a silent guess.",
 			&c.Match.MinConfidence),
 		ratioSetting("match.min_episode_confidence", "0.9",
@@ -125,9 +123,8 @@ func generalSettings(c *Config) []Setting {
 		choiceSetting("log.format", "Form of log lines.", &c.Log.Format, "logfmt", "logfmt", "json"),
 		pathSetting("log.file", "File to log to as well.", &c.Log.File),
 		sizeSetting("log.max_size", "10MB", "Size at which the log file is rotated.", "4KiB", &c.Log.MaxSize),
-		integerSetting("log.max_files", "4", "How many log files are kept, the current one included.", "from 1 to 100", 1,
-			100,
-			&c.Log.MaxFiles),
+		integerSetting("log.max_files", "4", "How many log files are kept, the current one included.",
+			"from 1 to 100", 1, 100, &c.Log.MaxFiles),
 		newSetting("metrics.file", "", "a path, or - for stdout where it carries no results",
 			"File that metrics are appended to as NDJSON.", &c.Metrics.File, acceptAny),
 		pathSetting("metrics.textfile", "File that metrics are written to in Prometheus' text format.", &c.Metrics.Textfile),
@@ -256,16 +253,10 @@ func durationSetting(key, defaultText, doc string, target *time.Duration) Settin
 	})
 }
 
-// durationOrOffSetting is durationSetting that also accepts off, stored as a negative duration.
-func durationOrOffSetting(key, defaultText, doc string, target *time.Duration) Setting {
-	s := durationSetting(key, defaultText, doc, target)
-	s.Allowed = lang.Textf("%s, or off", s.Allowed)
-	return acceptOff(s, target, -1)
-}
-
 // acceptOff makes a setting also accept off, which it stores in target as the value off.
 func acceptOff[T any](s Setting, target *T, off T) Setting {
 	set := s.set
+	s.Allowed = lang.Textf("%s, or off", s.Allowed)
 	s.set = func(v string) error {
 		if v == "off" {
 			*target = off
@@ -291,7 +282,7 @@ func urlsSetting(key, defaultText, doc string, target *[]string) Setting {
 		}
 		return v, nil
 	}
-	return acceptOff(listSetting(key, defaultText, "https URLs, tried in order, or off", doc, target, read), target, nil)
+	return acceptOff(listSetting(key, defaultText, "https URLs, tried in order", doc, target, read), target, nil)
 }
 
 func readSecret(v string) (Secret, error) {

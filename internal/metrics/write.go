@@ -24,11 +24,7 @@ type Sink func(s Snapshot, at time.Time, final bool) error
 // bound le.
 func NDJSON(w io.Writer, pid int) Sink {
 	return func(s Snapshot, at time.Time, final bool) error {
-		line, err := appendJSON(nil, &s, at, pid, final)
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(line); err != nil {
+		if _, err := w.Write(appendJSON(nil, &s, at, pid, final)); err != nil {
 			return fmt.Errorf("write metrics: %w", err)
 		}
 		return nil
@@ -54,23 +50,17 @@ type jsonBucket struct {
 	Count uint64  `json:"count"`
 }
 
-func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) ([]byte, error) {
+func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) []byte {
 	b = append(b, '{')
-	put := func(name string, v any) error {
-		text, err := json.Marshal(v)
-		if err != nil {
-			return fmt.Errorf("encode %s: %w", name, err)
-		}
+	put := func(name string, v any) {
+		text, _ := json.Marshal(v) // all numbers are finite
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
 		b = append(append(b, `"`+name+`":`...), text...)
-		return nil
 	}
 	for i, v := range []any{at.UTC().Format("2006-01-02T15:04:05.000Z07:00"), pid, final} {
-		if err := put(headFields[i].Name, v); err != nil {
-			return nil, err
-		}
+		put(headFields[i].Name, v)
 	}
 	for _, d := range s.definitions() {
 		var v any = s.values[d]
@@ -86,11 +76,9 @@ func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) ([]byt
 		case d.Label == "":
 			v = s.Value(d)
 		}
-		if err := put(d.Name, v); err != nil {
-			return nil, err
-		}
+		put(d.Name, v)
 	}
-	return append(b, "}\n"...), nil
+	return append(b, "}\n"...)
 }
 
 func (s *Snapshot) definitions() []*Definition {
