@@ -158,13 +158,9 @@ func (o *observer) onTransition(t ratelimit.Transition) {
 		At: t.At, State: t.To, From: t.From, Event: "state_transition", Reason: t.Reason.String(), Rate: t.Gauges.Rate,
 	})
 	o.samples.add(o.sample(t.At, t.To.String(), t.Gauges.Rate))
-	var sleep time.Duration
-	if !t.Until.IsZero() {
-		sleep = t.Until.Sub(t.At)
-	}
 	gauges := t.Gauges
 	gauges.State = t.To
-	o.logEvent("state_transition", gauges, sleep, slog.String("from", t.From.String()), slog.String("to", t.To.String()),
+	o.logEvent("state_transition", gauges, max(t.Until.Sub(t.At), 0), slog.String("from", t.From.String()), slog.String("to", t.To.String()),
 		slog.String("reason", t.Reason.String()))
 }
 

@@ -121,11 +121,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if cmd.HasSubCommands() {
-		var names []string
-		for _, sub := range cmd.Commands() {
-			names = append(names, sub.Name())
-		}
-		hint := didYouMean(args[0], names, cmd.CommandPath()+" ", helpHint(cmd))
+		hint := didYouMean(args[0], subcommandNames(cmd), cmd.CommandPath()+" ", helpHint(cmd))
 		return usagef(hint, "unknown command %q for %q", args[0], cmd.CommandPath())
 	}
 	return usagef(helpHint(cmd), "%s takes no arguments, got %q", cmd.CommandPath(), args[0])

@@ -55,7 +55,7 @@ func (a *applyRun) withEngine(
 	}
 	defer e.Journals.Close()
 	path := filepath.Join(historyDir(cfg), "lock")
-	const minWait = 100 * time.Millisecond // isRunInProgress may hold the lock, but not this long
+	const minWait = 2 * time.Second // readRuns may hold the lock, but hardly this long
 	release, err := lockfile.Acquire(ctx, path, lockfile.Exclusive, max(a.wait, minWait))
 	if errors.Is(err, lockfile.ErrBusy) {
 		return exitErrorf(exitIncomplete, "--wait 10m waits for it", "another run is in progress: %s", readLockHolder(path))
@@ -182,56 +182,31 @@ func findUnfinishedRuns(ctx context.Context, cfg *config.Config) ([]unfinishedRu
 		return nil, err
 	}
 	defer e.Journals.Close()
-	var damaged []apply.Run
-	runs, atWork, err := readRunsAndActivity(func() (runs []apply.Run, err error) {
+	var runs, damaged []apply.Run
+	inProgress, err := readRuns(ctx, cfg, func() (err error) {
 		runs, damaged, err = e.Unfinished()
-		return runs, err
-	}, func() bool { return isRunInProgress(ctx, cfg) })
-	if err != nil {
-		return nil, err
-	}
+		return err
+	})
 	var out []unfinishedRun
-	for _, r := range runs {
-		out = append(out, unfinishedRun{r, atWork})
+	for _, r := range slices.Concat(runs, damaged) {
+		out = append(out, unfinishedRun{r, inProgress && r.Err == nil})
 	}
-	for _, r := range damaged {
-		out = append(out, unfinishedRun{r, false})
-	}
-	return out, nil
+	return out, err
 }
 
-// readRunsAndActivity reads runs, and reports whether a process is working on the unfinished ones. A run may end
-// between reading the runs and testing the lock, so "not working" is returned only if a second read finds the same
-// runs.
-func readRunsAndActivity(
-	read func() ([]apply.Run, error), inProgress func() bool,
-) (runs []apply.Run, busy bool, err error) {
-	isFinished := func(r apply.Run) bool { return r.Err != nil || !r.Stage.IsUnfinished() }
-	same := func(a, b apply.Run) bool {
-		return a.ID == b.ID && a.Stage == b.Stage && a.StageBegun.Equal(b.StageBegun)
+// readRuns calls read and reports whether a process is carrying out a run meanwhile. If none is, none can begin before
+// read has returned.
+func readRuns(ctx context.Context, cfg *config.Config, read func() error) (inProgress bool, err error) {
+	release, err := lockfile.Acquire(ctx, filepath.Join(historyDir(cfg), "lock"), lockfile.Shared, 0)
+	if err == nil {
+		defer release()
 	}
-	var before []apply.Run
-	for {
-		if runs, err = read(); err != nil {
-			return nil, false, err
-		}
-		now := slices.DeleteFunc(slices.Clone(runs), isFinished)
-		switch {
-		case len(now) == 0, slices.EqualFunc(before, now, same):
-			return runs, false, nil
-		case inProgress():
-			return runs, true, nil
-		}
-		before = now
-	}
+	return errors.Is(err, lockfile.ErrBusy), read()
 }
 
 func isRunInProgress(ctx context.Context, cfg *config.Config) bool {
-	release, err := lockfile.Acquire(ctx, filepath.Join(historyDir(cfg), "lock"), lockfile.Shared, 0)
-	if err == nil {
-		release()
-	}
-	return errors.Is(err, lockfile.ErrBusy)
+	inProgress, _ := readRuns(ctx, cfg, func() error { return nil }) // there is nothing to read
+	return inProgress
 }
 
 func (r *unfinishedRun) text() lang.Text {

@@ -207,18 +207,18 @@ func reflow(text string, width int) string {
 	return strings.TrimRight(strings.Join(out, "\n"), "\n")
 }
 
+func subcommandNames(cmd *cobra.Command) (names []string) {
+	for _, sub := range cmd.Commands() {
+		if !sub.Hidden && !strings.HasPrefix(sub.Name(), "__") { // commands with __ are for shell completion
+			names = append(names, sub.Name())
+		}
+	}
+	return names
+}
+
 // newHelp returns the command help. Unlike cobra's own, it completes topics, and does not print the whole usage after a
 // typing error.
 func newHelp(f *factory) *cobra.Command {
-	subcommandNames := func(cmd *cobra.Command) []string {
-		var names []string
-		for _, sub := range cmd.Commands() {
-			if !sub.Hidden && !strings.HasPrefix(sub.Name(), "__") { // commands with __ are for shell completion
-				names = append(names, sub.Name())
-			}
-		}
-		return names
-	}
 	return &cobra.Command{
 		Use:   "help [COMMAND|TOPIC]",
 		Short: "Explain a command or a topic",

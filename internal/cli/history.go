@@ -27,9 +27,13 @@ func newHistory(f *factory) *cobra.Command {
 		}
 		defer e.Journals.Close()
 		if len(c.args) > 0 {
-			return showRun(f, e, c.args, c.format, func() bool { return isRunInProgress(c.Context(), c.cfg) })
+			return showRun(c, f, e)
 		}
-		runs, atWork, err := readRunsAndActivity(e.History, func() bool { return isRunInProgress(c.Context(), c.cfg) })
+		var runs []apply.Run
+		atWork, err := readRuns(c.Context(), c.cfg, func() (err error) {
+			runs, err = e.History()
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -202,25 +206,25 @@ func printRuns(f *factory, runs []apply.Run, atWork bool) error {
 	return w.flush()
 }
 
-func showRun(f *factory, e *apply.Engine, args []string, format string, atWork func() bool) error {
-	picked, err := findRun(e, args, anyRun)
+func showRun(c invocation, f *factory, e *apply.Engine) error {
+	picked, err := findRun(e, c.args, anyRun)
 	if err != nil {
 		return err
 	}
+	var run apply.Run
 	var out *apply.Outcome
-	runs, busy, err := readRunsAndActivity(func() ([]apply.Run, error) {
-		run, shown, err := e.Show(picked.ID)
-		out = shown
-		return []apply.Run{run}, err
-	}, atWork)
+	atWork, err := readRuns(c.Context(), c.cfg, func() (err error) {
+		run, out, err = e.Show(picked.ID)
+		return err
+	})
 	if err != nil {
 		return &exitError{code: exitUsage, err: err}
 	}
 	warnDamagedJournal(f, out)
-	if format == "ndjson" {
+	if c.format == "ndjson" {
 		return (&applyRun{f: f}).printRecords(out, nil)
 	}
-	fmt.Fprintln(f.streams.Out, runLine(&runs[0], busy))
+	fmt.Fprintln(f.streams.Out, runLine(&run, atWork))
 	return printResults(f, "  ", out, func(r *apply.Result) string {
 		return ui.Printable(r.Target) + "  ← " + ui.Printable(r.Source)
 	})

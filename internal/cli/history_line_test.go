@@ -1,10 +1,16 @@
 package cli
 
 import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/anivault/anivault/internal/apply"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/internal/organize"
 )
 
@@ -44,44 +50,29 @@ func TestALineOfTheHistory(t *testing.T) {
 	}
 }
 
-// A run may begin, go on or end between the look at its journal and the one at the lock.
-func TestOnlyARunThatNobodyWorksOnWasCutOff(t *testing.T) {
-	run := func(s apply.Stage) []apply.Run { return []apply.Run{{ID: "a", Stage: s}} }
-	for name, row := range map[string]struct {
-		reads  []apply.Stage
-		locked []bool
-		want   apply.Stage
-		busy   bool
-	}{
-		"done":        {[]apply.Stage{apply.StageDone}, nil, apply.StageDone, false},
-		"in progress": {[]apply.Stage{apply.StageApplying}, []bool{true}, apply.StageApplying, true},
-		"interrupted": {
-			[]apply.Stage{apply.StageApplying, apply.StageApplying}, []bool{false}, apply.StageApplying, false,
-		},
-		"ends meanwhile": {[]apply.Stage{apply.StageApplying, apply.StageDone}, []bool{false}, apply.StageDone, false},
-		"is undone meanwhile": {
-			[]apply.Stage{apply.StageApplying, apply.StageUndoing}, []bool{false, true}, apply.StageUndoing, true,
-		},
-		"goes on, is cut off": {
-			[]apply.Stage{apply.StageApplying, apply.StageUndoing, apply.StageUndoing},
-			[]bool{false, false},
-			apply.StageUndoing, false,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			reads, locked := row.reads, row.locked
-			runs, busy, err := readRunsAndActivity(func() ([]apply.Run, error) {
-				next := run(reads[0])
-				reads = reads[1:]
-				return next, nil
-			}, func() bool {
-				next := locked[0]
-				locked = locked[1:]
-				return next
-			})
-			if err != nil || runs[0].Stage != row.want || busy != row.busy || len(reads)+len(locked) > 0 {
-				t.Errorf("%+v, at work %v, %v; not looked at: %v %v", runs, busy, err, reads, locked)
-			}
-		})
+// While the runs are read, either a run is in progress, or none can begin.
+func TestRunsAreReadWhileNoneBegins(t *testing.T) {
+	cfg := &config.Config{Dirs: config.Dirs{Data: t.TempDir()}}
+	lock := filepath.Join(historyDir(cfg), "lock")
+	if err := os.MkdirAll(historyDir(cfg), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	begin := func() (func(), error) { return lockfile.Acquire(t.Context(), lock, lockfile.Exclusive, 0) }
+	inProgress, err := readRuns(t.Context(), cfg, func() error {
+		if _, err := begin(); !errors.Is(err, lockfile.ErrBusy) {
+			t.Errorf("a run began: %v", err)
+		}
+		return io.ErrUnexpectedEOF
+	})
+	if inProgress || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("in progress: %v, %v", inProgress, err)
+	}
+	end, err := begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	if inProgress, err = readRuns(t.Context(), cfg, func() error { return nil }); !inProgress || err != nil {
+		t.Errorf("in progress: %v, %v", inProgress, err)
 	}
 }

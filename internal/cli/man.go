@@ -64,7 +64,8 @@ func writeManPages(cmd *cobra.Command, dir string) error {
 		return lang.Error("write man page: %w", err)
 	}
 	for _, sub := range cmd.Commands() {
-		if !sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() || isCompletion(cmd) {
+		// The shells of cobra's command completion share one page.
+		if !sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() || cmd.Name() == "completion" {
 			continue
 		}
 		if err := writeManPages(sub, dir); err != nil {
@@ -72,31 +73,6 @@ func writeManPages(cmd *cobra.Command, dir string) error {
 		}
 	}
 	return nil
-}
-
-// isCompletion reports whether cmd is cobra's command completion. All its shells share one page.
-func isCompletion(cmd *cobra.Command) bool { return cmd.CommandPath() == "anivault completion" }
-
-var extraManSections = map[string]func(*manText, *cobra.Command){
-	"anivault": func(m *manText, _ *cobra.Command) {
-		m.commonSections()
-		for _, o := range outputs() {
-			m.section("OUTPUT OF " + strings.ToUpper(o.Name))
-			for _, f := range o.Fields {
-				m.row(f.Name, f.Doc)
-			}
-		}
-	},
-	"anivault match": func(m *manText, _ *cobra.Command) { m.commonSections() },
-	"anivault completion": func(m *manText, cmd *cobra.Command) {
-		m.section("SHELLS")
-		for _, shell := range cmd.Commands() {
-			if shell.Name() == "help" {
-				continue
-			}
-			m.row(shell.Name(), shell.Short+"; \"anivault completion "+shell.Name()+" --help\" says where to put it.")
-		}
-	},
 }
 
 func renderManPage(cmd *cobra.Command) ([]byte, error) {
@@ -107,19 +83,33 @@ func renderManPage(cmd *cobra.Command) ([]byte, error) {
 	}
 	// Without justification, because long words would leave wide gaps.
 	text := strings.Replace(replaceFlagSections(cmd, page.String()), ".nh\n", ".nh\n.ad l\n", 1)
-	tables, ok := extraManSections[cmd.CommandPath()]
-	if !ok {
-		return []byte(text), nil
-	}
-	if isCompletion(cmd) {
+	var m manText
+	switch cmd.CommandPath() {
+	case "anivault":
+		m.commonSections()
+		for _, o := range outputs() {
+			m.section("OUTPUT OF " + strings.ToUpper(o.Name))
+			for _, f := range o.Fields {
+				m.row(f.Name, f.Doc)
+			}
+		}
+	case "anivault match":
+		m.commonSections()
+	case "anivault completion":
 		text = shellPageRefPattern.ReplaceAllString(text, "")
+		m.section("SHELLS")
+		for _, shell := range cmd.Commands() {
+			if shell.Name() != "help" {
+				m.row(shell.Name(), shell.Short+"; \"anivault completion "+shell.Name()+" --help\" says where to put it.")
+			}
+		}
+	default:
+		return []byte(text), nil
 	}
 	before, after, ok := strings.Cut(text, ".SH SEE ALSO")
 	if !ok {
 		return nil, errors.New("make man page: it has no SEE ALSO")
 	}
-	var m manText
-	tables(&m, cmd)
 	return []byte(before + m.String() + ".SH SEE ALSO" + after), nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -27,7 +26,6 @@ func newParse(f *factory) *cobra.Command {
 		if len(c.args) == 0 && f.streams.InTTY {
 			return usagef(`for example: anivault parse "Some Title S2 - 03.mkv"`, "no NAME given, and stdin is a terminal")
 		}
-		defer debug.SetGCPercent(debug.SetGCPercent(400)) // little stays in use, so few collections cost little memory
 		out := bufio.NewWriterSize(f.streams.Out, 64<<10)
 		render := writeParsedNDJSON
 		if c.format == "table" {

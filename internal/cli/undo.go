@@ -152,12 +152,10 @@ func (a *applyRun) verify(ctx context.Context, cfg *config.Config, args []string
 	}
 	defer e.Journals.Close()
 	var run *apply.Run
-	_, atWork, err := readRunsAndActivity(func() (runs []apply.Run, err error) {
-		if run, err = findRun(e, args, func(r *apply.Run) bool { return r.Stage != apply.StageUndone }); run != nil {
-			runs = append(runs, *run)
-		}
-		return runs, err
-	}, func() bool { return isRunInProgress(ctx, cfg) })
+	atWork, err := readRuns(ctx, cfg, func() (err error) {
+		run, err = findRun(e, args, func(r *apply.Run) bool { return r.Stage != apply.StageUndone })
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -42,8 +42,12 @@ func (p *pipeline) recallBatches(ctx context.Context, batches []Batch) []*batchS
 		lists, err := p.Memory.Lists(ctx, folders)
 		p.warnUnlessLocked(ctx, err)
 		for i, l := range lists {
-			if l != nil {
-				of[i].useList(l)
+			if l == nil {
+				continue
+			}
+			of[i].unchanged = true
+			for n, k := range l.Keys {
+				of[i].groups = append(of[i].groups, &group{files: l.Files[n], key: k})
 			}
 		}
 	}
@@ -67,13 +71,6 @@ func (p *pipeline) recallBatches(ctx context.Context, batches []Batch) []*batchS
 		}
 	}
 	return in
-}
-
-func (b *batchState) useList(l *results.SeriesList) {
-	b.unchanged = true
-	for i, k := range l.Keys {
-		b.groups = append(b.groups, &group{files: l.Files[i], key: k})
-	}
 }
 
 func (p *pipeline) readNames(b *batchState) {

@@ -32,14 +32,11 @@ func SystemStreams() Streams {
 		OutTTY: term.IsTerminal(int(os.Stdout.Fd())),
 		ErrTTY: term.IsTerminal(int(os.Stderr.Fd())),
 	}
-	for _, f := range []*os.File{os.Stdout, os.Stderr} {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			s.Width = w
-			break
-		}
-	}
 	s.Dumb = os.Getenv("TERM") == "dumb"
-	for _, f := range []*os.File{os.Stdout, os.Stderr} {
+	for _, f := range []*os.File{os.Stderr, os.Stdout} {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			s.Width = w // stdout's, if both are terminals
+		}
 		if term.IsTerminal(int(f.Fd())) && !enableControlSequences(f) {
 			s.Dumb = true
 		}

@@ -3,7 +3,6 @@ package results
 import (
 	"math"
 	"time"
-	"unsafe"
 
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/report"
@@ -36,8 +35,6 @@ func (c *codec) textList(list ...*string) {
 }
 
 func (c *codec) count(n int) int { return c.Count(n, math.MaxInt) }
-
-func (c *codec) bool(v *bool) { c.Bool(v) }
 
 func (c *codec) float(f *float64) {
 	c.Float(f)
@@ -102,9 +99,7 @@ func (c *codec) dictionary(texts []string) []string {
 		}
 		return texts
 	}
-	one := c.Take(size)
-	// The bytes never change, so the texts can share their memory.
-	all := unsafe.String(unsafe.SliceData(one), len(one))
+	all := string(c.Take(size)) // the texts share its memory
 	texts = make([]string, len(lengths))
 	for i, n := range lengths {
 		if c.Bad() {
@@ -130,7 +125,7 @@ func codeList[T any](c *codec, l *[]T, codeItem func(*codec, *T)) {
 
 func codeOptional[T any](c *codec, p **T, codeItem func(*codec, *T)) {
 	there := *p != nil
-	c.bool(&there)
+	c.Bool(&there)
 	if c.Reading() {
 		*p = nil
 		if there {
@@ -177,7 +172,7 @@ func (c *codec) parsed(p *report.Parsed) {
 	c.textList(&p.Title, &p.Special, &p.EpisodeTitle, &p.Group, &p.Resolution, &p.Checksum, &p.Kind, &p.Source, &p.Video,
 		&p.Audio, &p.Edition, &p.Extension)
 	c.ints(&p.Part, &p.Year, &p.Version)
-	c.bool(&p.Absolute)
+	c.Bool(&p.Absolute)
 	codeList(c, &p.Titles, (*codec).text)
 	codeList(c, &p.Seasons, (*codec).int)
 	codeOptional(c, &p.Season, (*codec).int)
