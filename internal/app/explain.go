@@ -142,6 +142,26 @@ func textWithoutURL(err error) lang.Text {
 	return lang.TextOf(err)
 }
 
+// networkText returns the cause of a network error: "connection refused (127.0.0.1:1)".
+func networkText(err error) lang.Text {
+	var (
+		dns    *net.DNSError
+		op     *net.OpError
+		system *os.SyscallError
+	)
+	switch {
+	case errors.As(err, &dns):
+		return lang.Textf("%s (%s)", lang.Text(dns.Err), ui.Escaped(dns.Name))
+	case errors.As(err, &op) && op.Addr != nil:
+		cause := op.Err
+		if errors.As(cause, &system) {
+			cause = system.Err
+		}
+		return lang.Textf("%s (%s)", cause, op.Addr.String())
+	}
+	return textWithoutURL(err)
+}
+
 // ErrorText returns the translatable text of an error of the public packages, which do not use lang.
 func ErrorText(err error) (lang.Text, bool) {
 	switch e := err.(type) { //nolint:errorlint // lang.TextOf has already unwrapped err

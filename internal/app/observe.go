@@ -160,8 +160,8 @@ func (o *observer) onTransition(t ratelimit.Transition) {
 	o.samples.add(o.sample(t.At, t.To.String(), t.Gauges.Rate))
 	gauges := t.Gauges
 	gauges.State = t.To
-	o.logEvent("state_transition", gauges, max(t.Until.Sub(t.At), 0), slog.String("from", t.From.String()), slog.String("to", t.To.String()),
-		slog.String("reason", t.Reason.String()))
+	o.logEvent("state_transition", gauges, max(t.Until.Sub(t.At), 0), slog.String("from", t.From.String()),
+		slog.String("to", t.To.String()), slog.String("reason", t.Reason.String()))
 }
 
 func (o *observer) onAnswer(a ratelimit.Answer) {

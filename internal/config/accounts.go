@@ -284,6 +284,9 @@ func (c *Config) resolveAccounts(problems *errorList) {
 				"cannot be combined with accounts: move it into the keys of an account, or leave accounts out")
 			return
 		}
+		if kind, where, _ := strings.Cut(c.value("tmdb."+key).Origin, " "); kind == "environment" || kind == "flag" {
+			c.accountsOverriddenBy = cmp.Or(c.accountsOverriddenBy, where)
+		}
 	}
 	for _, a := range c.Accounts {
 		if a.Rate > c.Tuning.RateBase {
@@ -299,11 +302,6 @@ func (c *Config) resolveAccounts(problems *errorList) {
 			problems.reject(a.Place+": account_concurrency", strconv.Itoa(most),
 				lang.Textf("is above limiter.concurrency_total %d, which all accounts have together: lower it, or raise "+
 					"concurrency_total", c.Tuning.ConcurrencyTotal))
-		}
-	}
-	for _, key := range []string{"tmdb.token", "tmdb.token_file", "tmdb.api_key"} {
-		if kind, where, _ := strings.Cut(c.value(key).Origin, " "); kind == "environment" || kind == "flag" {
-			c.accountsOverriddenBy = cmp.Or(c.accountsOverriddenBy, where)
 		}
 	}
 	if c.accountsOverriddenBy != "" {
