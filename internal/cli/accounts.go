@@ -21,10 +21,8 @@ import (
 )
 
 func newAccounts(f *factory) *cobra.Command {
-	return commandGroup(&cobra.Command{
-		Use:   "accounts",
-		Short: "Manage the TMDB accounts and keys that anivault uses",
-	}, newAccountsList(f), newAccountsTest(f), newAccountsEnable(f, true), newAccountsEnable(f, false), newAccountsTune(f))
+	return commandGroup("accounts", "Manage the TMDB accounts and keys that anivault uses",
+		newAccountsList(f), newAccountsTest(f), newAccountsEnable(f, true), newAccountsEnable(f, false), newAccountsTune(f))
 }
 
 func newAccountsList(f *factory) *cobra.Command {
@@ -120,7 +118,7 @@ func selectAccounts(cfg *config.Config, names []string) ([]config.Account, error
 
 func newAccountsTest(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "test [NAME...]", Short: "Test each key with one request to TMDB", Args: cobra.ArbitraryArgs,
+		Use: "test [NAME...]", Short: "Test each key with one request to TMDB",
 	}
 	return f.setRunWithConfig(cmd, nil, func(c invocation) error {
 		list, err := selectAccounts(c.cfg, c.args)
@@ -162,7 +160,7 @@ func newAccountsEnable(f *factory, on bool) *cobra.Command {
 	if on {
 		word, short, done = "enable", "Enable an account for every running process", "enabled %s\n"
 	}
-	cmd := &cobra.Command{Use: word + " NAME", Short: short, Args: exactArgs("NAME")}
+	cmd := &cobra.Command{Use: word + " NAME", Short: short}
 	return f.setRun(cmd, nil, func(c invocation) error {
 		return f.withTarget(c.Command, c.args[0], func(ctx context.Context, target operate.Target) error {
 			if _, err := target.Enable(ctx, on, 0); err != nil {

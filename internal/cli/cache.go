@@ -20,10 +20,7 @@ import (
 )
 
 func newCache(f *factory) *cobra.Command {
-	return commandGroup(&cobra.Command{
-		Use:   "cache",
-		Short: "Look at, check and tidy the cache of TMDB's answers",
-	},
+	return commandGroup("cache", "Look at, check and tidy the cache of TMDB's answers",
 		newCacheStats(f), newCacheList(f), newCacheGet(f), newCachePrune(f), newCacheCompact(f),
 		newCacheVerify(f), newCacheExport(f), newCacheImport(f), newCacheClear(f), newCachePath(f),
 	)
@@ -83,7 +80,7 @@ type jsonEntry struct {
 }
 
 func newCacheGet(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "get KEY|URL", Short: "Print a cached answer's body", Args: exactArgs("KEY|URL")}
+	cmd := &cobra.Command{Use: "get KEY|URL", Short: "Print a cached answer's body"}
 	return f.cacheCommand(cmd, nil, func(c invocation, store *cache.Store) error {
 		key, ok := cache.ParseKey(c.args[0])
 		if !ok {
@@ -185,11 +182,7 @@ func newCacheClear(f *factory) *cobra.Command {
 }
 
 func newCacheExport(f *factory) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "export [FILE]",
-		Short: "Write the whole cache as NDJSON (to stdout without FILE)",
-		Args:  atMostOne("FILE"),
-	}
+	cmd := &cobra.Command{Use: "export [FILE]", Short: "Write the whole cache as NDJSON (to stdout without FILE)"}
 	return f.cacheCommand(cmd, nil, func(c invocation, store *cache.Store) (err error) {
 		n := 0
 		write := func(out io.Writer) error {
@@ -212,7 +205,6 @@ func newCacheImport(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import [FILE]",
 		Short: "Add an export to the cache (from stdin without FILE); newer answers stay",
-		Args:  atMostOne("FILE"),
 	}
 	return f.cacheCommand(cmd, nil, func(c invocation, store *cache.Store) error {
 		path := "-"

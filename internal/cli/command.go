@@ -31,10 +31,10 @@ type invocation struct {
 var textOrJSON = []string{"text", "json"}
 
 // setRun makes cmd run do, and adds --format if there are formats. The first format is the default, but if that is
-// table, the default on a pipe is ndjson. A command without Args takes no arguments.
+// table, the default on a pipe is ndjson. A command without Args takes the arguments that its Use line names.
 func (f *factory) setRun(cmd *cobra.Command, formats []string, do func(invocation) error) *cobra.Command {
 	if cmd.Args == nil {
-		cmd.Args = noArgs
+		cmd.Args = argsOf(cmd.Use)
 	}
 	var format string
 	if len(formats) > 0 {
@@ -76,8 +76,8 @@ func (f *factory) setRunWithConfig(cmd *cobra.Command, formats []string, do func
 	})
 }
 
-func commandGroup(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
-	cmd.Args = noArgs
+func commandGroup(use, short string, below ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: noArgs}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.AddCommand(below...)
 	return cmd
@@ -166,7 +166,17 @@ func rootArgs(cmd *cobra.Command, args []string) error {
 	return noArgs(cmd, args)
 }
 
-func exactArgs(names ...string) cobra.PositionalArgs {
+// argsOf returns the check of the arguments that a Use line names: "get KEY|URL", "history [ID]", "match PATH...".
+func argsOf(use string) cobra.PositionalArgs {
+	names := strings.Fields(use)[1:]
+	switch {
+	case len(names) == 0:
+		return noArgs
+	case strings.Contains(use, "..."):
+		return cobra.ArbitraryArgs
+	case strings.HasPrefix(names[0], "["):
+		return atMostOne(strings.Trim(names[0], "[]"))
+	}
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == len(names) {
 			return nil

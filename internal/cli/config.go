@@ -22,10 +22,8 @@ import (
 )
 
 func newConfig(f *factory) *cobra.Command {
-	return commandGroup(&cobra.Command{
-		Use:   "config",
-		Short: "Show, check or start the configuration",
-	}, newConfigShow(f), newConfigPath(f), newConfigValidate(f), newConfigInit(f))
+	return commandGroup("config", "Show, check or start the configuration",
+		newConfigShow(f), newConfigPath(f), newConfigValidate(f), newConfigInit(f))
 }
 
 func newConfigPath(f *factory) *cobra.Command {

@@ -15,11 +15,7 @@ import (
 )
 
 func newHistory(f *factory) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "history [ID]",
-		Short: "List the runs of apply, or what happened to each file in one",
-		Args:  atMostOne("ID"),
-	}
+	cmd := &cobra.Command{Use: "history [ID]", Short: "List the runs of apply, or what happened to each file in one"}
 	f.setRunWithConfig(cmd, organizeFormats, func(c invocation) error {
 		e, err := openEngine(c.cfg)
 		if err != nil {
@@ -79,11 +75,7 @@ func newHistoryPrune(f *factory) *cobra.Command {
 
 func newHistoryAbandon(f *factory) *cobra.Command {
 	var yes bool
-	cmd := &cobra.Command{
-		Use:   "abandon ID",
-		Short: "Let other runs begin although this one was interrupted",
-		Args:  exactArgs("ID"),
-	}
+	cmd := &cobra.Command{Use: "abandon ID", Short: "Let other runs begin although this one was interrupted"}
 	f.setRunWithConfig(cmd, nil, func(c invocation) error {
 		return (&applyRun{f: f}).withEngine(c.Context(), c.cfg, func(e *apply.Engine) (*apply.Outcome, error) {
 			run, err := findRun(e, c.args, anyRun)

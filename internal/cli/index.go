@@ -22,10 +22,8 @@ import (
 )
 
 func newIndex(f *factory) *cobra.Command {
-	return commandGroup(&cobra.Command{
-		Use:   "index",
-		Short: "Manage the local title index, which finds titles without requests",
-	}, newIndexImport(f), newIndexUpdate(f), newIndexLookup(f), newIndexStats(f))
+	return commandGroup("index", "Manage the local title index, which finds titles without requests",
+		newIndexImport(f), newIndexUpdate(f), newIndexLookup(f), newIndexStats(f))
 }
 
 func (f *factory) indexCommand(cmd *cobra.Command, do func(c invocation, x *index.Index) error) *cobra.Command {

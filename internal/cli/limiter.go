@@ -23,10 +23,7 @@ import (
 )
 
 func newLimiter(f *factory) *cobra.Command {
-	return commandGroup(&cobra.Command{
-		Use:   "limiter",
-		Short: "Look at the limiter, tune it, or tell it what to do",
-	},
+	return commandGroup("limiter", "Look at the limiter, tune it, or tell it what to do",
 		newLimiterShow(f), newLimiterTune(f), newLimiterCacheOnly(f), newLimiterResume(f),
 		newLimiterReset(f), newLimiterRules(f), newLimiterGraph(f), newLimiterSimulate(f),
 	)
@@ -213,7 +210,6 @@ func newLimiterTune(f *factory) *cobra.Command {
 	return f.setTuneRun(&cobra.Command{
 		Use:               "tune KEY=VALUE...",
 		Short:             "Change settings of every running process",
-		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeTuningKeys(func(string) bool { return true }),
 	}, "for example: anivault limiter tune rate_base=10", "end these changes, or all of them", false)
 }

@@ -34,7 +34,6 @@ func newLimiterSimulate(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "simulate [KEY=VALUE...]",
 		Short:             "Show what the limiter would do in trouble, in virtual time",
-		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeTuningKeys(affectsSimulation),
 	}
 	f.setRun(cmd, nil, func(c invocation) error { return o.run(c.Command, c.args) })

@@ -56,11 +56,7 @@ type matchOptions struct {
 
 func newMatch(f *factory) *cobra.Command {
 	o := matchOptions{f: f}
-	cmd := &cobra.Command{
-		Use:   "match PATH...",
-		Short: "Match every media file below PATH to TMDB",
-		Args:  cobra.ArbitraryArgs,
-	}
+	cmd := &cobra.Command{Use: "match PATH...", Short: "Match every media file below PATH to TMDB"}
 	f.setRun(cmd, matchFormats, func(c invocation) error {
 		o.format, o.suggestIndex = c.format, true
 		if o.namesFrom == "" && o.filesFrom == "" {

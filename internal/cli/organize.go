@@ -54,7 +54,6 @@ func newOrganize(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "organize PATH...",
 		Short: "Organize a library: make a plan, and carry it out if you say so",
-		Args:  cobra.ArbitraryArgs,
 	}
 	f.setRun(cmd, organizeFormats, func(c invocation) error {
 		o.format = c.format

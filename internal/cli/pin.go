@@ -29,11 +29,7 @@ func newPin(f *factory) *cobra.Command {
 	var season, offset int
 	var episodes string
 	var offline, force bool
-	cmd := &cobra.Command{
-		Use:   "pin PATH|TITLE ENTRY",
-		Short: "Say which TMDB entry a folder, a file or a title is",
-		Args:  exactArgs("PATH|TITLE", "ENTRY"),
-	}
+	cmd := &cobra.Command{Use: "pin PATH|TITLE ENTRY", Short: "Say which TMDB entry a folder, a file or a title is"}
 	f.setRun(cmd, nil, func(c invocation) error {
 		p, err := pinSubject(f, c.args[0])
 		if err != nil {

@@ -53,7 +53,6 @@ func newSchema(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:       "schema [NAME]",
 		Short:     "Print the JSON Schema of a command's output, or the names of all schemas",
-		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: names,
 	}
 	return f.setRun(cmd, nil, func(c invocation) error {

@@ -149,15 +149,13 @@ func openAdmin(f *factory, cfg *config.Config, service *gateway.Service, events 
 }
 
 func newServeToken(f *factory) *cobra.Command {
-	return commandGroup(&cobra.Command{
-		Use:   "token",
-		Short: "Make, list and revoke the tokens of the gateway's clients",
-	}, newServeTokenNew(f), newServeTokenList(f), newServeTokenRevoke(f))
+	return commandGroup("token", "Make, list and revoke the tokens of the gateway's clients",
+		newServeTokenNew(f), newServeTokenList(f), newServeTokenRevoke(f))
 }
 
 func newServeTokenNew(f *factory) *cobra.Command {
 	client := config.Client{Weight: 1}
-	cmd := &cobra.Command{Use: "new NAME", Short: "Make a client and print its token, once", Args: exactArgs("NAME")}
+	cmd := &cobra.Command{Use: "new NAME", Short: "Make a client and print its token, once"}
 	f.setRunWithConfig(cmd, nil, func(c invocation) error {
 		var token string
 		client.Name, client.Created = c.args[0], time.Now().UTC().Truncate(time.Second)

@@ -17,7 +17,7 @@ import (
 func newUndo(f *factory) *cobra.Command {
 	a := applyRun{f: f}
 	var yes bool
-	cmd := &cobra.Command{Use: "undo [ID]", Short: "Put back what a run of apply changed", Args: atMostOne("ID")}
+	cmd := &cobra.Command{Use: "undo [ID]", Short: "Put back what a run of apply changed"}
 	f.setRunWithConfig(cmd, organizeFormats, func(c invocation) error {
 		a.format = c.format
 		return a.undo(c.Context(), c.cfg, c.args, yes)
@@ -132,11 +132,7 @@ func matchesGlob(glob, name string) bool {
 func newVerify(f *factory) *cobra.Command {
 	var deep bool
 	a := applyRun{f: f}
-	cmd := &cobra.Command{
-		Use:   "verify [ID]",
-		Short: "Check whether everything is where a run of apply left it",
-		Args:  atMostOne("ID"),
-	}
+	cmd := &cobra.Command{Use: "verify [ID]", Short: "Check whether everything is where a run of apply left it"}
 	f.setRunWithConfig(cmd, organizeFormats, func(c invocation) error {
 		a.format = c.format
 		return a.verify(c.Context(), c.cfg, c.args, deep)
