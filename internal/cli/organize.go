@@ -279,19 +279,6 @@ func (o *organizeRun) strictError(r *organize.Result, incomplete error) error {
 	return nil
 }
 
-func renderPlan(r *organize.Result) (string, error) {
-	var text strings.Builder
-	size := 1 << 12
-	for i := range r.Units {
-		for k := range r.Units[i].Ops {
-			size += 64 + len(r.Units[i].Ops[k].Source) + len(r.Units[i].Ops[k].To)
-		}
-	}
-	text.Grow(size)
-	err := r.Write(&text)
-	return text.String(), err
-}
-
 func (o *organizeRun) printPlanSummary(r *organize.Result) {
 	s := summarize(o, r)
 	parts := []lang.Text{lang.Textf("%s %s", string(r.Mode), lang.Count(s.Planned, "file"))}

@@ -53,11 +53,11 @@ func (o *organizeRun) applyRun(r *organize.Result) *applyRun {
 
 // reparsePlan renders a plan and parses the text, so that apply gets the same plan as from a saved file.
 func reparsePlan(r *organize.Result) (*organize.Plan, error) {
-	text, err := renderPlan(r)
-	if err != nil {
+	var text strings.Builder
+	if err := r.Write(&text); err != nil {
 		return nil, err
 	}
-	return organize.Parse(text)
+	return organize.Parse(text.String())
 }
 
 func (o *organizeRun) shouldPrompt(r *organize.Result) bool {
