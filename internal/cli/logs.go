@@ -99,7 +99,7 @@ func openRotatingFile(limits config.Log, name, path string, onError func(error))
 	options := logging.FileOptions{MaxSize: limits.MaxSize, Keep: limits.MaxFiles - 1, OnError: onError}
 	file, err := logging.OpenFile(path, options)
 	if err != nil {
-		return nil, &config.Error{Name: name, Value: path, Reason: lang.Textf("cannot be written: %s", errors.Unwrap(err))}
+		return nil, &config.Error{Name: name, Value: path, Reason: lang.Textf("cannot be written: %s", err)}
 	}
 	return file, nil
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -237,25 +238,26 @@ func (c *Config) loadKey() error {
 }
 
 func (c *Config) warnings(env map[string]string) []lang.Text {
+	const holdsKey = "%s holds a key and others can read it; run: chmod 600 %[1]s"
 	var out []lang.Text
-	holdsKey := func(path string) {
-		text := lang.Textf("%s holds a key and others can read it; run: chmod 600 %[1]s", path)
+	checkReadable := func(path, format string) {
+		text := lang.Textf(format, path)
 		if path != "" && readableByOthers(path) && !slices.Contains(out, text) {
 			out = append(out, text)
 		}
 	}
 	for _, val := range c.values {
 		if val.Setting.Secret && val.Origin == "config file" {
-			holdsKey(c.Dirs.ConfigFile)
+			checkReadable(c.Dirs.ConfigFile, holdsKey)
 		}
 	}
 	for _, a := range c.Accounts {
 		for _, k := range a.Keys {
-			holdsKey(cmp.Or(k.File, c.Dirs.ConfigFile))
+			checkReadable(cmp.Or(k.File, c.Dirs.ConfigFile), holdsKey)
 		}
 	}
-	holdsKey(c.TMDB.TokenFile)
-	holdsKey(c.Serve.TLSKey)
+	checkReadable(c.TMDB.TokenFile, holdsKey)
+	checkReadable(c.Serve.TLSKey, holdsKey)
 	if c.accountsOverriddenBy != "" {
 		text := "%s overrides %s: only its key is used"
 		if !c.HasKey() {
@@ -263,10 +265,7 @@ func (c *Config) warnings(env map[string]string) []lang.Text {
 		}
 		out = append(out, lang.Textf(text, c.accountsOverriddenBy, c.file.location("accounts")))
 	}
-	if c.Redis.PasswordFile != "" && readableByOthers(c.Redis.PasswordFile) {
-		out = append(out, lang.Textf("%s holds a password and others can read it; run: chmod 600 %s",
-			c.Redis.PasswordFile, c.Redis.PasswordFile))
-	}
+	checkReadable(c.Redis.PasswordFile, "%s holds a password and others can read it; run: chmod 600 %[1]s")
 	var known []string
 	for _, v := range OtherVariables() {
 		known = append(known, v.Name)
@@ -274,14 +273,10 @@ func (c *Config) warnings(env map[string]string) []lang.Text {
 	for _, s := range Settings() {
 		known = append(known, s.Env)
 	}
-	var unknown []string
-	for name := range env {
-		if strings.HasPrefix(name, "ANIVAULT_") && !slices.Contains(known, name) {
-			unknown = append(unknown, name)
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if !strings.HasPrefix(name, "ANIVAULT_") || slices.Contains(known, name) {
+			continue
 		}
-	}
-	slices.Sort(unknown)
-	for _, name := range unknown {
 		text := lang.Textf("%s is not a variable that anivault reads", name)
 		if near, ok := Nearest(name, known); ok {
 			text = lang.Textf("%s is not a variable that anivault reads; did you mean %s?", name, near)

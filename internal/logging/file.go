@@ -3,7 +3,6 @@ package logging
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -51,10 +50,7 @@ func OpenFile(path string, opts FileOptions) (*File, error) {
 		f.lock = lockfile.New(lockPath(path), lockfile.Options{})
 		err = out.Close()
 	}
-	if err != nil {
-		return nil, fmt.Errorf("open log file: %w", err)
-	}
-	return f, nil
+	return f, err
 }
 
 // lockPath returns the path of the lock file: ".anivault.log.lock" for "anivault.log".

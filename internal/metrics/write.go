@@ -24,10 +24,8 @@ type Sink func(s Snapshot, at time.Time, final bool) error
 // bound le.
 func NDJSON(w io.Writer, pid int) Sink {
 	return func(s Snapshot, at time.Time, final bool) error {
-		if _, err := w.Write(appendJSON(nil, &s, at, pid, final)); err != nil {
-			return fmt.Errorf("write metrics: %w", err)
-		}
-		return nil
+		_, err := w.Write(appendJSON(nil, &s, at, pid, final))
+		return err
 	}
 }
 
@@ -106,10 +104,8 @@ func Prometheus(w io.Writer, s Snapshot) error {
 			}
 		}
 	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("write metrics: %w", err)
-	}
-	return nil
+	_, err := w.Write(b.Bytes())
+	return err
 }
 
 func (d *Definition) labels(values string) string {
