@@ -202,7 +202,7 @@ func newIndexUpdate(f *factory) *cobra.Command {
 		transport.ResponseHeaderTimeout = responseHeaderTimeout
 		defer transport.CloseIdleConnections()
 		updater := index.Updater{
-			Dir: c.cfg.Dirs.Data, Client: &http.Client{Transport: transport}, UserAgent: version.UserAgent(),
+			Dir: c.cfg.Dirs.Data, Client: &http.Client{Transport: transport}, UserAgent: version.UserAgent(), Now: time.Now,
 			Addresses: index.Addresses{
 				AnimeLists: c.cfg.Index.AnimeListsURLs, AniDBTitles: c.cfg.Index.AniDBTitlesURLs,
 				TMDBExports: c.cfg.Index.TMDBExportsURLs, AnimeIDs: c.cfg.Index.AnimeIDsURLs,

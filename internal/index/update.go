@@ -46,13 +46,13 @@ func isLoopback(host string) bool {
 }
 
 // Updater downloads lists, only over https (or http from this machine), and only those that have changed. It downloads
-// AniDB's list at most once a day, as AniDB asks. Dir and Addresses are required.
+// AniDB's list at most once a day, as AniDB asks.
 type Updater struct {
 	Dir       string // the data folder
 	Addresses Addresses
-	Client    *http.Client // nil: a default one
+	Client    *http.Client
 	UserAgent string
-	Now       func() time.Time  // nil: time.Now
+	Now       func() time.Time
 	Say       func(what string) // called with each URL before it is requested; may be nil
 }
 
@@ -128,7 +128,7 @@ func (u Updater) importAll(
 		return slices.IndexFunc(outcomes, func(o Outcome) bool { return o.Source == s })
 	}
 	for len(inputs) > 0 {
-		infos, err := importInputs(ctx, u.Dir, inputs, u.now())
+		infos, err := importInputs(ctx, u.Dir, inputs, u.Now())
 		for _, info := range infos {
 			o := &outcomes[of(info.Source)]
 			o.Info, o.Refused, o.Err = info, o.Err, nil
@@ -167,13 +167,6 @@ type wantedList struct {
 	urls   []string
 }
 
-func (u Updater) now() time.Time {
-	if u.Now != nil {
-		return u.Now()
-	}
-	return time.Now()
-}
-
 func (u Updater) wantedLists() []wantedList {
 	var out []wantedList
 	for _, w := range []wantedList{
@@ -194,7 +187,7 @@ func (u Updater) wantedLists() []wantedList {
 	}{{TVExport, "tv_series_ids"}, {FilmExport, "movie_ids"}} {
 		w := wantedList{source: e.source}
 		for day := range maxExportDays {
-			date := u.now().UTC().AddDate(0, 0, -day).Format("01_02_2006")
+			date := u.Now().UTC().AddDate(0, 0, -day).Format("01_02_2006")
 			for _, folder := range u.Addresses.TMDBExports {
 				w.urls = append(w.urls, strings.TrimRight(folder, "/")+"/"+e.name+"_"+date+".json.gz")
 			}
@@ -215,7 +208,7 @@ func (u Updater) fetchNewest(
 		w.urls, out.URL = w.urls[1:], address
 		known, same := last, last.URL == address
 		if same && (isExport || // an export never changes once published
-			w.source == AniDB && u.now().Sub(last.Imported) < minAniDBInterval && !last.Imported.After(u.now())) {
+			w.source == AniDB && u.Now().Sub(last.Imported) < minAniDBInterval && !last.Imported.After(u.Now())) {
 			out.Unchanged, out.Refused, out.Err, w.urls = true, nil, nil, nil
 			return nil
 		}
@@ -230,7 +223,7 @@ func (u Updater) fetchNewest(
 		case err == nil && in != nil:
 			in.last = last
 			return in
-		case err == nil && last.IsStale(u.now()):
+		case err == nil && last.IsStale(u.Now()):
 			out.refuse(importError(address, &staleError{last.Grew}))
 		case err == nil:
 			out.Unchanged, out.Refused, out.Err, w.urls = true, out.Err, nil, nil
@@ -297,10 +290,7 @@ func (u Updater) fetch(
 }
 
 func (u Updater) client() *http.Client {
-	c := http.Client{}
-	if u.Client != nil {
-		c = *u.Client
-	}
+	c := *u.Client
 	c.CheckRedirect = func(req *http.Request, via []*http.Request) error {
 		if len(via) >= maxRedirects {
 			return lang.Error("too many redirects")

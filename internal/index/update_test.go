@@ -78,7 +78,7 @@ func TestOnlyWhatChangedIsFetched(t *testing.T) {
 	defer server.Close()
 	dir := t.TempDir()
 	today := time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
-	u := Updater{Dir: dir, Addresses: Addresses{
+	u := Updater{Dir: dir, Client: http.DefaultClient, Now: time.Now, Addresses: Addresses{
 		AnimeLists:  []string{server.URL + "/list.xml"},
 		AniDBTitles: []string{server.URL + "/titles.gz"},
 		TMDBExports: []string{server.URL + "/x/"}, AnimeIDs: []string{server.URL + "/ids.json"},
@@ -151,7 +151,10 @@ func TestUpdatesFetchOneAfterTheOther(t *testing.T) {
 	if err := os.Mkdir(left, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	u := Updater{Dir: dir, Addresses: Addresses{AniDBTitles: []string{server.URL + "/titles.gz"}}}
+	u := Updater{
+		Dir: dir, Client: http.DefaultClient, Now: time.Now,
+		Addresses: Addresses{AniDBTitles: []string{server.URL + "/titles.gz"}},
+	}
 	got := make(chan []string, 2)
 	update := func() {
 		outcomes, err := u.Update(context.Background())
@@ -181,7 +184,10 @@ func TestAniDBIsAskedOnceADay(t *testing.T) {
 	h := &host{files: map[string]string{"/titles.gz": zipped(animeTitlesSample)}}
 	server := httptest.NewServer(h)
 	defer server.Close()
-	u := Updater{Dir: t.TempDir(), Addresses: Addresses{AniDBTitles: []string{server.URL + "/titles.gz"}}}
+	u := Updater{
+		Dir: t.TempDir(), Client: http.DefaultClient,
+		Addresses: Addresses{AniDBTitles: []string{server.URL + "/titles.gz"}},
+	}
 	for _, c := range []struct {
 		after time.Duration
 		asked int
@@ -216,7 +222,7 @@ func TestASourceThatFailsHoldsUpNoOther(t *testing.T) {
 		"another list":     {"/list.xml", "/list.xml?", []string{"anime-lists imported", "anidb failed"}},
 		"both are pages":   {"/page", "/page?", []string{"anime-lists failed", "anidb failed"}},
 	} {
-		u := Updater{Dir: dir, Addresses: Addresses{
+		u := Updater{Dir: dir, Client: http.DefaultClient, Now: time.Now, Addresses: Addresses{
 			AnimeLists: []string{server.URL + c.lists}, AniDBTitles: []string{server.URL + c.titles},
 		}}
 		if err := os.RemoveAll(dir + "/" + FileName); err != nil {
@@ -230,8 +236,10 @@ func TestASourceThatFailsHoldsUpNoOther(t *testing.T) {
 	// What is fetched but is no such list leaves everything as it was.
 	importAll(t, dir, write(t, "a", animeListSample))
 	for _, address := range []string{"/page", "/list.xml"} {
-		outcomes, err := Updater{Dir: dir, Addresses: Addresses{AniDBTitles: []string{server.URL +
-			address}}}.Update(context.Background())
+		outcomes, err := Updater{
+			Dir: dir, Client: http.DefaultClient, Now: time.Now,
+			Addresses: Addresses{AniDBTitles: []string{server.URL + address}},
+		}.Update(context.Background())
 		var fault *ImportError
 		if err != nil || !errors.As(outcomes[0].Err, &fault) || fault.File != server.URL+address {
 			t.Errorf("%s: %v, %v", address, outcomes, err)
@@ -313,7 +321,7 @@ func TestAListIsCheckedBeforeItReplacesTheLast(t *testing.T) {
 			}))
 			defer server.Close()
 			u := Updater{
-				Dir: t.TempDir(), Now: func() time.Time { return start },
+				Dir: t.TempDir(), Client: http.DefaultClient, Now: func() time.Time { return start },
 				Addresses: Addresses{AnimeIDs: []string{server.URL + "/a", server.URL + "/b"}},
 			}
 			if _, err := u.Update(t.Context()); err != nil {
