@@ -52,7 +52,6 @@ func (r *run) rootOf(dir int) int {
 	return dir
 }
 
-// withProbeFolder creates a folder, calls do with it, and removes the folder and its content.
 func withProbeFolder(root Dir, name string, fn func(Dir) error) error {
 	clearProbe(root, name) // an interrupted run may have left it
 	if err := root.Mkdir(name); err != nil {

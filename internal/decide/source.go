@@ -15,7 +15,6 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// source implements match.Source with a TMDB client.
 type source struct {
 	client         *tmdb.Client
 	titleLanguages languages

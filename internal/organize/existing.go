@@ -219,7 +219,6 @@ func (d *folderIndex) idInNFO(file, kind string) int {
 	return id
 }
 
-// nfoFile is an NFO about the work in its folder.
 type nfoFile struct{ name, kind string }
 
 func workNFOs(folder string) []nfoFile {
@@ -426,7 +425,6 @@ func (p *Planner) findExisting(searched []*targetFolder, v *video) (at *targetFo
 	return nil, ""
 }
 
-// existingVideo is a video in a target folder.
 type existingVideo struct {
 	path string
 	release.Release

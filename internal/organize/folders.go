@@ -63,7 +63,6 @@ type Disk interface {
 	WalkedFolders() []string
 }
 
-// folder is a listed folder.
 type folder struct {
 	path         string
 	items        []Item

@@ -164,7 +164,6 @@ func isCombining(r rune) bool {
 	return r == zwj || r == zwnj || unicode.In(r, unicode.M, unicode.Variation_Selector) || r >= 0x1f3fb && r <= 0x1f3ff
 }
 
-// namer makes the names in one target.
 type namer struct {
 	maxName  int               // maximum bytes of a component; less than the limit, because servers add suffixes
 	maxPath  int               // maximum bytes of the path below the root

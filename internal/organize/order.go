@@ -56,7 +56,6 @@ func OrderSteps(p *Plan) []Step {
 	return o.steps
 }
 
-// opIndex identifies an operation of the plan.
 type opIndex struct{ unit, op int }
 
 // movesByFreedPath returns the moves by the path that they free, after FoldName. It is empty if the roots are disjoint,

@@ -96,7 +96,6 @@ type Planner struct {
 	conflicts      conflictGroups
 }
 
-// recordFolder is a folder that contains files of records.
 type recordFolder struct {
 	recordDir string  // the path as in records, with a final slash
 	dir       *folder // nil if err is set
@@ -239,7 +238,6 @@ func joinPath(dir, name string) string {
 	return dir + "/" + name
 }
 
-// dropSkipped returns the videos that are not skipped.
 func dropSkipped(videos []*video) []*video {
 	return slices.DeleteFunc(videos, func(v *video) bool { return v.code != "" })
 }

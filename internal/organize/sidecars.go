@@ -39,7 +39,6 @@ func (s *sidecar) target(base string) string {
 	return dir + path.Join(parts...)
 }
 
-// sidecarAssigner finds the sidecars of the videos in one folder.
 type sidecarAssigner struct {
 	planner      *Planner
 	dir          *folder
