@@ -138,4 +138,14 @@ func TestPagesInARealBrowser(t *testing.T) {
 	if said := b.ConsoleErrors(); len(said) != 0 {
 		t.Errorf("the console says %q", said)
 	}
+
+	// A page that can no longer be brought up to date says so.
+	b.Open(x.url)
+	if strings.Contains(text(), "out of date") {
+		t.Error("it is said to be out of date, and is not")
+	}
+	b.Eval(`fetch("/logout", { method: "POST" }).then(() => new Promise((done, fail) => { `+
+		`document.activeElement.blur(); const end = Date.now() + 30000; const look = () => `+
+		`document.body.innerText.includes("out of date") ? done(true) : Date.now() > end ? fail("never") : `+
+		`setTimeout(look, 100); look(); }))`, nil)
 }

@@ -1,4 +1,5 @@
-// Puts the page's new content in every five seconds, unless somebody is at a field or has written into one.
+// Puts the page's new content in every five seconds, unless somebody is at a field or has written into one. When there is
+// none to be had, the page says so.
 "use strict";
 (() => {
   const busy = () => {
@@ -11,13 +12,14 @@
   };
   setInterval(async () => {
     if (busy()) return;
+    let next = null;
     try {
       const answer = await fetch(location.href, { redirect: "error" });
-      if (!answer.ok) return;
-      const next = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
-      if (next && !busy()) document.querySelector("main").replaceWith(next);
+      if (answer.ok) next = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
     } catch {
-      // the gateway is away; the next look may find it
+      // the gateway is away, or its answer is a redirect to the login; the next look may find the page
     }
+    document.getElementById("stale").hidden = next !== null;
+    if (next && !busy()) document.querySelector("main").replaceWith(next);
   }, 5000);
 })();
