@@ -164,10 +164,12 @@ func (x *exchange) serve() error {
 	}
 	x.target = t
 	token := tokenOf(x.r, t)
-	if refused := x.settings.checkOrigin(x.r, token != ""); refused != nil {
+	route := routeOf(x.r.Method, t)
+	// Where no token is needed, one that is not known proves nothing.
+	proven := token != "" && (!route.public || x.settings.clientsByHash[config.TokenHash(token)] != nil)
+	if refused := x.settings.checkOrigin(x.r, proven); refused != nil {
 		return refused
 	}
-	route := routeOf(x.r.Method, t)
 	if !route.public {
 		if x.client, refused = x.settings.clientOf(token); refused != nil {
 			return refused

@@ -82,6 +82,7 @@ func TestWhatIsPassedAndWhatIsNot(t *testing.T) {
 		{"through another", "GET", "/3/tv/9000001", "Via: 1.1 anivault-00000000", 200, "", ""},
 		{"a Host of its own", "GET", "/3/tv/1", "Host: attacker.example", 421, "host", ""},
 		{"localhost", "GET", "/3/tv/9000001", "Host: LOCALHOST:80", 200, "", ""},
+		{"a Host and a token of its own", "GET", "/readyz?api_key=anv_x", "Host: attacker.example", 421, "host", ""},
 		{"an IPv6 Host", "GET", "/3/tv/9000001", "Host: [::1]:7373", 200, "", ""},
 		{"a page of another site", "GET", "/3/tv/1", "Sec-Fetch-Site: cross-site", 403, "cross_site", ""},
 		{"a page of the same site", "GET", "/3/tv/1", "Sec-Fetch-Site: same-site", 403, "cross_site", ""},
