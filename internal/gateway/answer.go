@@ -127,6 +127,7 @@ const (
 	// writeChunk is the number of bytes that must be written within one writeTimeout.
 	writeChunk   = 64 << 10
 	writeTimeout = 30 * time.Second
+	bodyTimeout  = 5 * time.Second // for the rest of a request that is refused for its body
 )
 
 func writeBody(w http.ResponseWriter, req *http.Request, status int, body []byte) int {
@@ -349,6 +350,8 @@ func (r *refusal) write(w http.ResponseWriter, req *http.Request, id string, now
 	}
 	if req.ContentLength != 0 || r.status == http.StatusRequestURITooLong {
 		h.Set("Connection", "close") // otherwise net/http would read the rest of the request before it answers
+		// It reads it afterwards; without a deadline, a body that never comes would keep the connection open.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // test recorders don't support it
 	}
 	return writeBody(w, req, r.status, body)
 }

@@ -294,6 +294,8 @@ func checkReply(req *http.Request, resp *http.Response, r *reply) error {
 		return refuse(reasonPause, "")
 	case r.status == http.StatusLoopDetected:
 		return refuse(reasonLoop, "")
+	case r.status/100 == 3: // a redirect
+		return refuse(reasonUpstream, "")
 	case err == nil && r.status == http.StatusNotImplemented,
 		err == nil && r.status < 500 && r.status != http.StatusRequestTimeout:
 		return nil

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,8 +82,8 @@ func TestWhatIsPassedAndWhatIsNot(t *testing.T) {
 		{"through itself", "GET", "/3/tv/1", "Via: 1.1 other, " + b.service.g.viaEntry, 508, "loop", ""},
 		{"through another", "GET", "/3/tv/9000001", "Via: 1.1 anivault-00000000", 200, "", ""},
 		{"a Host of its own", "GET", "/3/tv/1", "Host: attacker.example", 421, "host", ""},
-		{"localhost", "GET", "/3/tv/9000001", "Host: LOCALHOST:80", 200, "", ""},
 		{"a Host and a token of its own", "GET", "/readyz?api_key=anv_x", "Host: attacker.example", 421, "host", ""},
+		{"localhost", "GET", "/3/tv/9000001", "Host: LOCALHOST:80", 200, "", ""},
 		{"an IPv6 Host", "GET", "/3/tv/9000001", "Host: [::1]:7373", 200, "", ""},
 		{"a page of another site", "GET", "/3/tv/1", "Sec-Fetch-Site: cross-site", 403, "cross_site", ""},
 		{"a page of the same site", "GET", "/3/tv/1", "Sec-Fetch-Site: same-site", 403, "cross_site", ""},
@@ -161,6 +162,41 @@ func TestOddRequestsOnABareConnection(t *testing.T) {
 				t.Errorf("%q, %v", line, err)
 			}
 		})
+	}
+}
+
+// A request that is refused for its body keeps its connection for no longer than a moment, though the body never comes.
+func TestABodyThatNeverComesKeepsNoConnection(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		b := begin(t, dir, "")
+		conn, err := b.net.DialContext(t.Context(), "tcp", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(time.Hour))
+		_, err = io.WriteString(conn, "GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		answer, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 413") {
+			t.Errorf("%q, %v", answer, err)
+		}
+		if held := time.Since(began); held > 10*time.Second {
+			t.Errorf("closed after %s", held)
+		}
+	})
+}
+
+func TestARedirectIsToldAsTMDBsFailure(t *testing.T) {
+	b := start(t, setup{handler: func(http.Handler) http.Handler {
+		return http.RedirectHandler("/3/tv/2", http.StatusFound)
+	}})
+	if a := b.must(502, tv(1)); a.own.Reason != "upstream" {
+		t.Errorf("%s", a.body)
 	}
 }
 
