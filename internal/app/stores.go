@@ -299,14 +299,16 @@ func (g *Gateway) CacheUnwritable() bool { return g.observer.cacheUnwritable.Loa
 // Limiter returns the limiter of all requests.
 func (g *Gateway) Limiter() *ratelimit.Limiter { return g.limiter }
 
-// Rate returns how many requests a second the limiter allowed at the latest request.
+// Rate returns how many requests a second the limiter allowed at the latest request. While it sends nothing, or only
+// probes, that says nothing about the time after: then it returns the rate of Normal.
 func (g *Gateway) Rate() float64 {
 	g.observer.mu.Lock()
 	defer g.observer.mu.Unlock()
-	if !g.observer.gaugesKnown {
-		return g.limiter.Tuning().RateBase
+	now := g.observer.gauges
+	if now.Rate > 0 && (now.State == ratelimit.Normal || now.State == ratelimit.Throttle) {
+		return now.Rate
 	}
-	return g.observer.gauges.Rate
+	return g.limiter.Tuning().RateBase
 }
 
 // Reconfigure changes the tuning and the keys for all further requests.

@@ -144,8 +144,7 @@ func (g *Gateway) beginFlight(req *http.Request, key string, a *requester, patie
 
 func (g *Gateway) queueWait(t *ticket) time.Duration {
 	if ahead := g.queue.countAhead(t); ahead > 0 {
-		rate := max(g.upstream.Rate(), 0.1) // requests per second: at least one in ten seconds
-		return time.Duration(float64(ahead) / rate * float64(time.Second))
+		return time.Duration(float64(ahead) / g.upstream.Rate() * float64(time.Second))
 	}
 	return 0
 }
