@@ -23,6 +23,7 @@ type requester struct {
 	onlyIfCached bool          // it wants no answer from TMDB
 	session      string        // whose requests use the same account if possible: a client, or one of its sessions
 	via          []string      // Via entries of the gateways in front of this one
+	held         int64         // bytes of its answers, counted in its client's load
 }
 
 type result struct {
@@ -36,24 +37,57 @@ type result struct {
 // get returns the answer to a question: a fresh one from the cache, else TMDB's, else an expired one if TMDB fails. Its
 // error is the context's, or one for refusalOf.
 func (g *Gateway) get(ctx context.Context, u *url.URL, key string, a *requester) (result, error) {
-	var expired *reply
-	if e, info := g.upstream.CachedAnswer(ctx, u, key); e != nil {
-		r := &reply{status: e.Status, contentType: jsonType, etag: e.ETag, body: e.Body, cacheInfo: info, hasCacheInfo: true}
-		if info.Source == cache.Fresh {
-			return result{reply: r}, nil
-		}
-		expired = r
+	r, err := g.cachedReply(ctx, u, key, a)
+	switch {
+	case err != nil:
+		return result{}, err
+	case r != nil && r.cacheInfo.Source == cache.Fresh:
+		return result{reply: r}, nil
 	}
+	expired := r
 	req := &http.Request{
 		Method: http.MethodGet, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{"Via": {strings.Join(append(a.via, g.viaEntry), ", ")}},
 	}
 	out, err := g.askOrWait(ctx, req, key, a, expired)
-	if err == nil || ctx.Err() != nil || expired == nil {
+	switch {
+	case err == nil && out.reply != expired:
+		return out, a.hold(out.reply)
+	case err == nil || ctx.Err() != nil || expired == nil:
 		return out, err
 	}
 	out.reply, out.staleReason = expired, refusalOf(err).name
 	return out, nil
+}
+
+// cachedReply returns the cached answer to a question, nil if there is none. A client has few of them decoded at the
+// same time: with hundreds, others would wait for the processor.
+func (g *Gateway) cachedReply(ctx context.Context, u *url.URL, key string, a *requester) (*reply, error) {
+	select {
+	case a.client.load.decoding <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-a.client.load.decoding }()
+	e, info := g.upstream.CachedAnswer(ctx, u, key)
+	if e == nil {
+		return nil, nil
+	}
+	r := &reply{status: e.Status, contentType: jsonType, etag: e.ETag, body: e.Body, cacheInfo: info, hasCacheInfo: true}
+	return r, a.hold(r)
+}
+
+// hold counts an answer that is kept in memory until the client has read it, or refuses it if the client has too much
+// to read already.
+func (a *requester) hold(r *reply) error {
+	size := int64(len(r.body))
+	a.held += size
+	if all := a.client.load.unread.Add(size); all > maxUnread && all > a.held {
+		full := refuse(reasonClientQueueFull, "This client does not read its answers.")
+		full.retryIn = time.Second
+		return full
+	}
+	return nil
 }
 
 // askOrWait joins the question's flight or begins one, and waits for it. If the flight ran out of its initiator's

@@ -47,10 +47,22 @@ type client struct {
 	config.Client
 	class    class
 	lastUsed *atomic.Int64 // time of the client's last request, Unix time in nanoseconds; 0: never
+	load     *load
 
 	mu                 *sync.Mutex
 	requests, upstream *window
 }
+
+// load is what a client's answers take. Over HTTP/2 a client can have thousands of requests under way.
+type load struct {
+	decoding chan struct{} // holds an item for each answer that is being decoded
+	unread   atomic.Int64  // bytes of the answers that are being written to it
+}
+
+const (
+	maxDecoding = 4
+	maxUnread   = 64 << 20
+)
 
 func newSettings(cfg *config.Config, before *settings) *settings {
 	s := &settings{Serve: cfg.Serve, cfg: cfg, clientsByHash: map[string]*client{}}
@@ -72,13 +84,14 @@ func newSettings(cfg *config.Config, before *settings) *settings {
 
 func newClient(c config.Client, before *client) *client {
 	out := &client{Client: c, mu: &sync.Mutex{}, lastUsed: &atomic.Int64{}}
+	out.load = &load{decoding: make(chan struct{}, maxDecoding)}
 	if c.Class == batch.String() {
 		out.class = batch
 	}
 	out.requests = &window{limit: c.Requests.Requests, span: c.Requests.Period}
 	out.upstream = &window{limit: c.Upstream.Requests, span: c.Upstream.Period}
 	if before != nil {
-		out.lastUsed = before.lastUsed
+		out.lastUsed, out.load = before.lastUsed, before.load
 	}
 	if before != nil && before.Requests == c.Requests && before.Upstream == c.Upstream {
 		out.mu, out.requests, out.upstream = before.mu, before.requests, before.upstream

@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/metrics"
+	"github.com/anivault/anivault/internal/upstream"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -83,6 +85,101 @@ func TestFiveHundredWaitingDelayFourLightClientsByATurn(t *testing.T) {
 	t.Logf("median of the light ones' answers: %s alone, %s beside 500", alone, beside)
 	if late := beside - alone; late >= 100*time.Millisecond {
 		t.Errorf("they are delayed by %s", late)
+	}
+}
+
+// Nothing is sent during a Sleep, and only probes after it; that is no reason to refuse who can wait for its end.
+func TestAShortSleepRefusesNobody(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		b := begin(t, dir, "")
+		b.get(known(0)) // proves the key
+		b.apply(upstream.Scenario{Faults: []upstream.Fault{{
+			Match: upstream.Match{Path: "/3/tv/66*"}, Do: upstream.Action{Kind: "status", Status: 503, Code: 46},
+		}}})
+		askAll := func(first int, headers ...string) map[int]int {
+			var asking sync.WaitGroup
+			statuses := make([]int, 20)
+			for i := range statuses {
+				asking.Go(func() { statuses[i] = b.get(tv(first+i), headers...).status })
+			}
+			asking.Wait()
+			count := map[int]int{}
+			for _, s := range statuses {
+				count[s]++
+			}
+			return count
+		}
+		askAll(6_600_000, "Prefer: wait=1")
+		if st, err := b.service.g.upstream.Limiter().Status(t.Context()); err != nil || st.State != ratelimit.Sleep {
+			t.Fatalf("%v, %v: no Sleep", st.State, err)
+		}
+		if got := askAll(7_000_000); got[http.StatusNotFound] != 20 {
+			t.Errorf("their statuses are %v", got)
+		}
+	})
+}
+
+// stuck is a client that takes an answer's header and then reads nothing.
+type stuck struct {
+	*httptest.ResponseRecorder
+	writing chan struct{} // closed when the body is being written
+	free    chan struct{}
+}
+
+func (s stuck) Write(p []byte) (int, error) {
+	close(s.writing)
+	<-s.free
+	return s.ResponseRecorder.Write(p)
+}
+
+// A client with thousands of requests under way takes neither the others' processor nor all memory.
+func TestAClientThatDoesNotReadHarmsNobody(t *testing.T) {
+	yaml, tokens := withClients(map[string]string{"a": "", "b": ""})
+	as := func(name string) string { return "Authorization: Bearer " + tokens[name] }
+	b := start(t, setup{yaml: yaml})
+	path := known(0)
+	size := int64(len(b.must(200, path, as("b")).body))
+	a, _ := b.service.g.settings.Load().clientOf(tokens["a"])
+
+	w := stuck{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+	req := httptest.NewRequest(http.MethodGet, path, nil)
+	req.Host, req.Header["Authorization"] = "localhost", []string{"Bearer " + tokens["a"]}
+	var writing sync.WaitGroup
+	writing.Go(func() { b.service.g.ServeHTTP(w, req) })
+	<-w.writing
+	if n := a.load.unread.Load(); n != size {
+		t.Errorf("%d bytes are unread, not %d", n, size)
+	}
+	a.load.unread.Add(maxUnread)
+	for _, p := range []string{path, known(1)} { // stored, and not
+		if refused := b.must(429, p, as("a")); refused.own.Reason != "client_queue_full" || refused.own.RetryAfter != 1 {
+			t.Errorf("%s", refused.body)
+		}
+	}
+	b.must(200, path, as("b"))
+	a.load.unread.Add(-maxUnread)
+	close(w.free)
+	writing.Wait()
+	if n := a.load.unread.Load(); n != 0 {
+		t.Errorf("%d bytes are unread in the end", n)
+	}
+
+	for range maxDecoding {
+		a.load.decoding <- struct{}{}
+	}
+	late := b.later(path, as("a"))
+	b.must(200, path, as("b"))
+	select {
+	case got := <-late:
+		t.Errorf("it was not its turn: %d", got.status)
+	default:
+	}
+	for range maxDecoding {
+		<-a.load.decoding
+	}
+	if got := <-late; got.status != 200 {
+		t.Errorf("%d %s", got.status, got.body)
 	}
 }
 

@@ -204,6 +204,7 @@ func (x *exchange) serveTMDB() error {
 	if len(u.RequestURI()) > maxTargetBytes { // escaping has made it longer
 		return refuse(reasonTooLong, "")
 	}
+	defer func() { x.client.load.unread.Add(-x.held) }()
 	var err error
 	x.result, err = x.g.get(x.r.Context(), u, key, &x.requester)
 	if x.clientGone = x.r.Context().Err() != nil; err != nil {
