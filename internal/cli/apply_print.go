@@ -100,6 +100,7 @@ func (a *applyRun) printSummary(out *apply.Outcome, s *report.OrganizeSummary) {
 	switch {
 	case a.dryRun:
 		a.f.say("nothing was changed\n")
+	case a.f.isDemo:
 	case s.Done > 0:
 		a.f.say("undo: anivault undo %s\n", out.Run)
 	case s.Undone > 0 || s.Kept > 0:

@@ -58,6 +58,7 @@ func runDemo(f *factory, cmd *cobra.Command, keep string, o *matchOptions) (err 
 	defer server.Close()
 
 	demoFactory := *f
+	demoFactory.isDemo = true
 	if demoFactory.environ, err = demoEnviron(f.environ, root, server.URL()); err != nil {
 		return err
 	}

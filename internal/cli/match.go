@@ -45,6 +45,8 @@ type matchOptions struct {
 	noInput     bool
 	roots       []string // the PATH arguments, for the report
 
+	interactiveCommand string // see report.Ending
+
 	secondWalk    run.Producer                  // walks the same files again; nil for a list, which can be read only once
 	recordWriter  report.Writer                 // gets the records instead of stdout; may be nil
 	onFolder      func(string, []library.Entry) // called for each folder that the walk reads; may be nil

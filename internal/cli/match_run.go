@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -39,7 +39,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 		err = errors.Join(err, logs.Close())
 	}()
 	options := app.Options{
-		Offline: o.offline, Refresh: o.refresh, SkipDecisionCache: o.explain || o.report != "",
+		Offline: o.offline, Refresh: o.refresh, SkipDecisionCache: o.explain,
 		Warn: logs.warn, Log: logs.handler,
 	}
 	if o.interactive {
@@ -71,10 +71,19 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	var tally report.Tally
 	page := html.Page{NamesOnly: o.namesFrom != ""}
 	gaps := missingWriter{ctx: ctx, run: run}
+	if m := cmp.Or(o.missingWriter, &gaps); o.report != "" || m != &gaps {
+		m.ignored, err = loadIgnored(ignoredPath(cfg.Dirs.Data), o.f.warn)
+		if err != nil {
+			return errors.Join(err, run.Close())
+		}
+	}
 	emit := func(r report.Record) error {
 		tally.Add(r)
 		progress.setCounts(tally.Counts())
 		if o.report != "" {
+			if !o.explain { // a remembered decision has none
+				r.HideExplanation()
+			}
 			page.Records = append(page.Records, r)
 			gaps.holdings.Add(&r)
 		}
@@ -97,7 +106,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	}))
 	if o.report != "" {
 		if ctx.Err() == nil { // an interrupted run has not seen all files
-			page.Gaps = slices.Concat(gaps.gaps(time.Now().Format(time.DateOnly))...)
+			page.Gaps = gaps.gaps(time.Now().Format(time.DateOnly))
 		}
 		page.Summary = summary
 		output = errors.Join(output, o.writeReport(page, run))
@@ -180,7 +189,10 @@ func newEnding(ctx context.Context, cfg *config.Config, run *app.App, o *matchOp
 	at := run.Progress()
 	e := report.Ending{
 		Interrupted: ctx.Err() != nil, FilesFound: int(at.Files), StillSearching: !at.Walked, Prompted: o.interactive,
-		Arguments: o.inputArgs(),
+		Interactive: o.interactiveCommand, Arguments: o.inputArgs(),
+	}
+	if o.f.isDemo {
+		e.Arguments = ""
 	}
 	if from := cfg.KeyOrigin(); strings.HasPrefix(from, "ANIVAULT_") {
 		e.KeyVariable = from

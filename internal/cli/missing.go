@@ -3,8 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -20,18 +20,32 @@ import (
 )
 
 func newMissing(f *factory) *cobra.Command {
-	o, wholeSeasons := matchOptions{f: f}, false
+	o, m := matchOptions{f: f}, missingWriter{}
+	var ignore, unignore []string
 	cmd := &cobra.Command{
 		Use:   "missing PATH...",
 		Short: "List aired episodes that are missing, and episodes that are there twice",
-		Args:  atLeastOne("PATH", "for example: anivault missing ~/Anime"),
+		Args:  cobra.ArbitraryArgs,
 	}
-	f.setRun(cmd, []string{"table", "json", "ndjson"}, func(c invocation) error {
+	f.setRun(cmd, []string{"table", "json", "ndjson", "csv", "ics"}, func(c invocation) error {
 		o.format = c.format
 		if err := o.checkExcludes(); err != nil {
 			return err
 		}
-		o.missingWriter = &missingWriter{wholeSeasons: wholeSeasons}
+		if len(ignore)+len(unignore) > 0 {
+			cfg, err := f.load(c.Command)
+			if err != nil {
+				return err
+			}
+			err = changeIgnored(c.Context(), f, ignoredPath(cfg.Dirs.Data), ignore, unignore)
+			if err != nil || len(c.args) == 0 {
+				return err
+			}
+		}
+		if err := atLeastOne("PATH", "for example: anivault missing ~/Anime")(c.Command, c.args); err != nil {
+			return err
+		}
+		o.missingWriter = &m
 		cfg, produce, err := o.open(c.Command, c.args)
 		if err != nil {
 			return err
@@ -39,8 +53,11 @@ func newMissing(f *factory) *cobra.Command {
 		return o.run(c.Context(), cfg, produce)
 	})
 	addMatchFlags(cmd, &o)
-	addSettingFlags(cmd, cmd.Flags(), "match.min_confidence")
-	cmd.Flags().BoolVar(&wholeSeasons, "whole-seasons", false, "list the seasons of which nothing is there one by one")
+	flags := cmd.Flags()
+	addSettingFlags(cmd, flags, "match.min_confidence")
+	flags.BoolVar(&m.wholeSeasons, "whole-seasons", false, "list the seasons of which nothing is there one by one")
+	flags.StringArrayVar(&ignore, "ignore", nil, "leave out `SERIES`, a title or tv/ID, from now on (may be repeated)")
+	flags.StringArrayVar(&unignore, "no-ignore", nil, "no longer leave out `SERIES` (may be repeated)")
 	return cmd
 }
 
@@ -56,7 +73,9 @@ type missingWriter struct {
 
 	wholeSeasons bool
 
+	ignored  ignoredSeries
 	holdings report.Holdings
+	upcoming []report.Gap // what airs next, for the format ics alone
 	summary  report.GapSummary
 	firstErr error // the first error of loading an episode list
 }
@@ -75,9 +94,14 @@ func (m *missingWriter) Close(report.Summary) error {
 	}
 	var text []byte
 	var err error
-	if m.format == "table" {
+	switch m.format {
+	case "table":
 		text = m.renderTable(all)
-	} else {
+	case "csv":
+		text = report.GapsCSV(slices.Concat(all...), m.opts.Terminal)
+	case "ics":
+		text = report.Calendar(m.upcoming, time.Now())
+	default:
 		text, err = encodeList(m.format, "missing", slices.Concat(all...), &m.summary)
 	}
 	if err != nil {
@@ -93,6 +117,13 @@ func (m *missingWriter) Close(report.Summary) error {
 }
 
 func (m *missingWriter) gaps(today string) [][]report.Gap {
+	m.holdings.Size = func(path string) int64 {
+		if info, err := os.Stat(path); err == nil {
+			return info.Size()
+		}
+		return 0
+	}
+	m.summary.Ignored = m.holdings.Remove(m.ignored.has)
 	ids := m.holdings.Series()
 	out := make([][]report.Gap, len(ids))
 	var mu sync.Mutex
@@ -106,6 +137,9 @@ func (m *missingWriter) gaps(today string) [][]report.Gap {
 			defer mu.Unlock()
 			m.firstErr = cmp.Or(m.firstErr, err)
 			out[i] = m.holdings.Gaps(id, seasons, today)
+			if m.format == "ics" {
+				m.upcoming = append(m.upcoming, m.holdings.Upcoming(id, seasons, today)...)
+			}
 			return nil
 		})
 	}
@@ -153,7 +187,7 @@ func (m *missingWriter) writeAbsent(b *strings.Builder, gaps []report.Gap) {
 	var seasons []string
 	episodes := 0
 	for _, g := range gaps {
-		seasons = append(seasons, fmt.Sprintf("S%02d", *g.Season))
+		seasons = append(seasons, g.Label())
 		episodes += len(g.Missing)
 	}
 	tail := strings.Join(seasons, ", ") + "  " + lang.Say(lang.Count(episodes, "episode"))
@@ -172,7 +206,7 @@ func (m *missingWriter) writeSeason(b *strings.Builder, g *report.Gap) {
 		return
 	}
 	const counts = 12 // "1000 of 1200"
-	head := fmt.Sprintf("  S%02d  ", *g.Season)
+	head := "  " + g.Label() + "  "
 	switch {
 	case g.Unknown:
 		m.writeLine(b, len(head), head, "TMDB's list of its episodes is not available")
@@ -182,16 +216,14 @@ func (m *missingWriter) writeSeason(b *strings.Builder, g *report.Gap) {
 		have := ui.Pad(lang.Sprintf("%d of %d", g.Present, g.Aired), counts)
 		m.writeLine(b, len(head)+counts+2, head+have+"  ", lang.Textf("missing %s", g.MissingRanges()))
 	}
-	for i, c := range g.Duplicates {
-		if i > 0 && g.Duplicates[i-1].Episode == c.Episode {
-			continue
+	indent := strings.Repeat(" ", len(head)+2)
+	for i, d := range g.Duplicates {
+		if i == 0 || g.Duplicates[i-1].Episode != d.Episode {
+			m.writeLine(b, len(head), head, lang.Textf("E%02d is there more than once:", d.Episode))
 		}
-		m.writeLine(b, len(head), head, lang.Textf("E%02d is there more than once:", c.Episode))
-		for _, same := range g.Duplicates {
-			if same.Episode == c.Episode {
-				fmt.Fprintf(b, "%s  %s\n", strings.Repeat(" ", len(head)),
-					ui.CutLeft(ui.Printable(same.Path), max(m.opts.Width-len(head)-2, 0)))
-			}
+		b.WriteString(indent + ui.CutLeft(ui.Printable(d.Path), max(m.opts.Width-len(indent), 0)) + "\n")
+		if d.Better != "" {
+			m.writeLine(b, len(indent)+2, indent+"  ", lang.Textf("better: %s", d.Better))
 		}
 	}
 }
@@ -202,8 +234,15 @@ func (m *missingWriter) writeLine(b *strings.Builder, at int, head string, text 
 
 func (m *missingWriter) headline() lang.Text {
 	s := m.summary
-	if s.Series == 0 {
+	switch {
+	case s.Series+s.Ignored == 0:
 		return "no series was matched"
+	case m.format == "ics":
+		n := 0
+		for _, g := range m.upcoming {
+			n += len(g.Missing)
+		}
+		return lang.Textf("%d series: %s to come", s.Series, lang.Count(n, "episode"))
 	}
 	parts := []lang.Text{lang.Textf("%d complete", s.Complete)}
 	for _, p := range []struct {
@@ -214,6 +253,7 @@ func (m *missingWriter) headline() lang.Text {
 		{s.AbsentSeasons, lang.Textf("%s not there at all", lang.Count(s.AbsentSeasons, "season"))},
 		{s.Duplicates, lang.Textf("%s there more than once", lang.Count(s.Duplicates, "episode"))},
 		{s.Unplaced, lang.Textf("%s without an episode", lang.Count(s.Unplaced, "file"))},
+		{s.Ignored, lang.Textf("%d ignored", s.Ignored)},
 	} {
 		if p.n > 0 {
 			parts = append(parts, p.text)

@@ -80,6 +80,7 @@ type factory struct {
 
 	helpErr error         // the error of writing a help text
 	answers *bufio.Reader // see prompter
+	isDemo  bool          // a run of the demo: it suggests no command, because the next one would find nothing of it
 
 	configFile string
 	verbose    int

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -60,12 +61,7 @@ var csvColumns = []struct {
 	}},
 	{"error_code", false, func(r *Record) string { return string(r.errorOrZero().Code) }},
 	{"error_message", true, func(r *Record) string { return r.errorOrZero().Message.String() }},
-	{"path_base64", false, func(r *Record) string {
-		if utf8.ValidString(r.Path) && !isFormula(r.Path) {
-			return ""
-		}
-		return base64.StdEncoding.EncodeToString([]byte(r.Path))
-	}},
+	{"path_base64", false, func(r *Record) string { return pathBase64(r.Path) }},
 	{"episode_confidence", false, func(r *Record) string { return formatConfidence(r.EpisodeConfidence) }},
 	{"air_date", false, func(r *Record) string { return r.AirDate }},
 }
@@ -128,24 +124,72 @@ func (w *csvWriter) Match(r Record) error {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		cell := string([]rune(c.cell(&r))) // each byte that is not UTF-8 becomes U+FFFD
-		if c.text && isFormula(cell) {
-			cell = "'" + cell
-		}
-		if w.escape {
-			cell = ui.Escaped(cell)
-		}
-		writeCell(&b, cell)
+		writeCell(&b, c.cell(&r), c.text, w.escape)
 	}
 	b.WriteString("\r\n")
 	return w.write([]byte(b.String()))
 }
 
+// GapsCSV returns a row for each missing episode, each file of an episode that is there more than once, and each season
+// whose list is not at hand. escape is for a terminal: see csvWriter.
+func GapsCSV(gaps []Gap, escape bool) []byte {
+	var b strings.Builder
+	b.WriteString("status,tmdb_id,title,original_title,year,season,episode,episode_title,air_date,path,better," +
+		"path_base64\r\n")
+	write := func(g *Gap, status string, e MissingEpisode, path string, better lang.Text) {
+		season, episode := "", ""
+		if g.Season != nil {
+			season, episode = strconv.Itoa(*g.Season), strconv.Itoa(e.Episode)
+		}
+		if status == "unknown" {
+			episode = ""
+		}
+		cells := []string{
+			status, strconv.Itoa(g.TMDBID), g.Title, g.OriginalTitle, formatNonZero(g.Year), season, episode, e.Title, e.AirDate,
+			path, better.String(), pathBase64(path),
+		}
+		for i, cell := range cells {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			writeCell(&b, cell, true, escape)
+		}
+		b.WriteString("\r\n")
+	}
+	for i := range gaps {
+		g := &gaps[i]
+		if g.Unknown {
+			write(g, "unknown", MissingEpisode{}, "", "")
+		}
+		for _, e := range g.Missing {
+			write(g, "missing", e, "", "")
+		}
+		for _, d := range g.Duplicates {
+			write(g, "twice", MissingEpisode{Episode: d.Episode}, d.Path, d.Better)
+		}
+	}
+	return []byte(b.String())
+}
+
+func pathBase64(path string) string {
+	if utf8.ValidString(path) && !isFormula(path) {
+		return ""
+	}
+	return base64.StdEncoding.EncodeToString([]byte(path))
+}
+
 func isFormula(s string) bool { return s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) }
 
-// writeCell writes a cell. It quotes the cell only if RFC 4180 requires it or if it has outer spaces, which some
-// readers drop. It keeps line breaks, which encoding/csv would turn into CRLF.
-func writeCell(b *strings.Builder, s string) {
+// writeCell writes a cell, free text guarded against formulas. It quotes the cell only if RFC 4180 requires it or if it
+// has outer spaces, which some readers drop. It keeps line breaks, which encoding/csv would turn into CRLF.
+func writeCell(b *strings.Builder, s string, freeText, escape bool) {
+	s = string([]rune(s)) // each byte that is not UTF-8 becomes U+FFFD
+	if freeText && isFormula(s) {
+		s = "'" + s
+	}
+	if escape {
+		s = ui.Escaped(s)
+	}
 	if !strings.ContainsAny(s, ",\"\r\n") && strings.TrimSpace(s) == s {
 		b.WriteString(s)
 		return

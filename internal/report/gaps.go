@@ -2,9 +2,12 @@ package report
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 )
 
@@ -37,8 +40,9 @@ type MissingEpisode struct {
 
 // EpisodeFile is one of several files of the same episode.
 type EpisodeFile struct {
-	Episode int    `json:"episode" doc:"TMDB's number"`
-	Path    string `json:"path" bytes:"path_base64" doc:"the path as it was given; bytes that are not UTF-8 as U+FFFD"`
+	Episode int       `json:"episode" doc:"TMDB's number"`
+	Path    string    `json:"path" bytes:"path_base64" doc:"the path as it was given; bytes that are not UTF-8 as U+FFFD"`
+	Better  lang.Text `json:"better,omitempty" doc:"with the best of the files: why it is better than each other one"`
 }
 
 // GapSummary is the last line of `missing`. Every field is always present.
@@ -52,17 +56,20 @@ type GapSummary struct {
 	Unplaced      int      `json:"unplaced" doc:"files of series with gaps of which the episode is not known, without"`
 	_             struct{} `doc:"specials"`
 	Unknown       int      `json:"unknown" doc:"series whose list of episodes is not at hand, in whole or in part"`
+	Ignored       int      `json:"ignored" doc:"series that --ignore keeps out, counted nowhere else"`
 }
 
 // Holdings collects from records which episodes have files. The zero value is ready to use.
 type Holdings struct {
+	Size func(path string) int64 // the size of a file, 0 if it is not known; nil: no size is compared
+
 	series []*seriesFiles // in the order of their first files
 	byID   map[int]*seriesFiles
 }
 
 type seriesFiles struct {
 	template   Gap // the fields that all gaps of this series share
-	firstFile  map[episodeKey]string
+	firstFile  map[episodeKey]heldFile
 	duplicates []duplicateFile
 }
 
@@ -70,7 +77,7 @@ type episodeKey struct{ season, episode int }
 
 type duplicateFile struct {
 	episodeKey
-	path string
+	heldFile
 }
 
 // Add adds the file of a record if it belongs to a matched series. It keeps no reference to r.
@@ -80,7 +87,7 @@ func (h *Holdings) Add(r *Record) {
 	}
 	s := h.byID[r.TMDBID]
 	if s == nil {
-		s = &seriesFiles{firstFile: map[episodeKey]string{}, template: Gap{
+		s = &seriesFiles{firstFile: map[episodeKey]heldFile{}, template: Gap{
 			TMDBID: r.TMDBID, Title: strings.Clone(r.Title), OriginalTitle: strings.Clone(r.OriginalTitle), Year: r.Year,
 		}}
 		if h.byID == nil {
@@ -94,15 +101,22 @@ func (h *Holdings) Add(r *Record) {
 	if r.Season == nil {
 		return
 	}
-	path := strings.Clone(r.Path)
+	file := newHeldFile(r)
 	for _, n := range r.Episodes {
 		at := episodeKey{*r.Season, n}
 		if _, there := s.firstFile[at]; there {
-			s.duplicates = append(s.duplicates, duplicateFile{at, path})
+			s.duplicates = append(s.duplicates, duplicateFile{at, file})
 			continue
 		}
-		s.firstFile[at] = path
+		s.firstFile[at] = file
 	}
+}
+
+// Remove removes the series that ignored selects, and returns how many these were.
+func (h *Holdings) Remove(ignored func(*Gap) bool) int {
+	before := len(h.series)
+	h.series = slices.DeleteFunc(h.series, func(s *seriesFiles) bool { return ignored(&s.template) })
+	return before - len(h.series)
 }
 
 // Series returns the ids of the series, in the order of their first files.
@@ -131,24 +145,44 @@ func (h *Holdings) Gaps(id int, seasons []match.Season, today string) []Gap {
 	listed := map[int]bool{}
 	for _, season := range seasons {
 		listed[season.Number] = true
-		if g := s.compare(season, today); g.Unknown || len(g.Missing) > 0 || len(g.Duplicates) > 0 {
+		if g := s.compare(season, today, h.Size); g.Unknown || len(g.Missing) > 0 || len(g.Duplicates) > 0 {
 			out = append(out, g)
 		}
 	}
 	for _, e := range s.duplicates { // duplicates in seasons that TMDB no longer lists
 		if !listed[e.season] {
 			listed[e.season] = true
-			out = append(out, s.compare(match.Season{Number: e.season, Episodes: []match.Episode{}}, today))
+			out = append(out, s.compare(match.Season{Number: e.season, Episodes: []match.Episode{}}, today, h.Size))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Gap) int { return cmp.Compare(*a.Season, *b.Season) })
 	return out
 }
 
-func (s *seriesFiles) compare(season match.Season, today string) Gap {
+// Upcoming returns, for each regular season of a series, the episodes that air on from or later and are not there, as
+// those that are Missing.
+func (h *Holdings) Upcoming(id int, seasons []match.Season, from string) []Gap {
+	var out []Gap
+	s := h.byID[id]
+	for _, season := range seasons {
+		g := s.template
+		g.Season = &season.Number
+		for _, e := range season.Episodes {
+			if _, there := s.firstFile[episodeKey{season.Number, e.Number}]; !there && e.AirDate >= from {
+				g.Missing = append(g.Missing, MissingEpisode{e.Number, e.Name, e.AirDate})
+			}
+		}
+		if season.Number > 0 && g.Missing != nil {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+func (s *seriesFiles) compare(season match.Season, today string, size func(string) int64) Gap {
 	g := s.template
 	g.Season, g.Unknown = &season.Number, season.Episodes == nil && season.Number > 0
-	g.Duplicates = s.duplicatesIn(season.Number)
+	g.Duplicates = s.duplicatesIn(season.Number, size)
 	aired := false
 	for i := len(season.Episodes) - 1; i >= 0; i-- {
 		e := season.Episodes[i]
@@ -169,18 +203,28 @@ func (s *seriesFiles) compare(season match.Season, today string) Gap {
 	return g
 }
 
-func (s *seriesFiles) duplicatesIn(season int) []EpisodeFile {
-	var out []EpisodeFile
+func (s *seriesFiles) duplicatesIn(season int, size func(string) int64) []EpisodeFile {
+	files := map[int][]heldFile{}
 	for _, e := range s.duplicates {
 		if e.season != season {
 			continue
 		}
-		if !slices.ContainsFunc(out, func(c EpisodeFile) bool { return c.Episode == e.episode }) {
-			out = append(out, EpisodeFile{e.episode, s.firstFile[e.episodeKey]})
+		if files[e.episode] == nil {
+			files[e.episode] = []heldFile{s.firstFile[e.episodeKey]}
 		}
-		out = append(out, EpisodeFile{e.episode, e.path})
+		files[e.episode] = append(files[e.episode], e.heldFile)
 	}
-	slices.SortStableFunc(out, func(a, b EpisodeFile) int { return cmp.Compare(a.Episode, b.Episode) })
+	var out []EpisodeFile
+	for _, episode := range slices.Sorted(maps.Keys(files)) {
+		same := files[episode]
+		best, why := bestFile(same, size)
+		for i, f := range same {
+			out = append(out, EpisodeFile{Episode: episode, Path: f.path})
+			if i == best {
+				out[len(out)-1].Better = why
+			}
+		}
+	}
 	return out
 }
 
@@ -254,6 +298,9 @@ func (g *Gap) Entry() string { return entryText(string(match.TV), g.TMDBID, g.Ti
 
 // Ref returns the short reference of the series: "tv/26209".
 func (g *Gap) Ref() string { return entryRef(string(match.TV), g.TMDBID) }
+
+// Label returns the season as "S02".
+func (g *Gap) Label() string { return fmt.Sprintf("S%02d", *g.Season) }
 
 // MissingRanges returns the numbers of the missing episodes: "3,17-24".
 func (g *Gap) MissingRanges() string {

@@ -77,20 +77,22 @@ func TestGaps(t *testing.T) {
 			"twice, by files of several episodes",
 			[]Record{fileOf("a", 1, 1, 2), fileOf("b", 1, 2, 3), fileOf("c", 1, 2)},
 			three,
-			[]Gap{with(gap(1, 3, 3), func(g *Gap) { g.Duplicates = []EpisodeFile{{2, "a"}, {2, "b"}, {2, "c"}} })},
+			[]Gap{with(gap(1, 3, 3), func(g *Gap) {
+				g.Duplicates = []EpisodeFile{{2, "a", ""}, {2, "b", ""}, {2, "c", ""}}
+			})},
 		},
 		{"specials are not missing", []Record{fileOf("a", 1, 1, 2, 3)}, append(three, seasonOf(0, before, before)), nil},
 		{
 			"specials may be there twice",
 			[]Record{fileOf("a", 1, 1, 2, 3), fileOf("b", 0, 1), fileOf("c", 0, 1)},
 			append(three, seasonOf(0, before, before)),
-			[]Gap{with(gap(0, 2, 1), func(g *Gap) { g.Duplicates = []EpisodeFile{{1, "b"}, {1, "c"}} })},
+			[]Gap{with(gap(0, 2, 1), func(g *Gap) { g.Duplicates = []EpisodeFile{{1, "b", ""}, {1, "c", ""}} })},
 		},
 		{
 			"twice in a season that TMDB no longer lists",
 			[]Record{fileOf("a", 1, 1, 2, 3), fileOf("b", 4, 1), fileOf("c", 4, 1)},
 			three,
-			[]Gap{with(gap(4, 0, 0), func(g *Gap) { g.Duplicates = []EpisodeFile{{1, "b"}, {1, "c"}} })},
+			[]Gap{with(gap(4, 0, 0), func(g *Gap) { g.Duplicates = []EpisodeFile{{1, "b", ""}, {1, "c", ""}} })},
 		},
 		{
 			"a season that could not be asked for",
@@ -156,7 +158,10 @@ func TestTheSummaryCountsGaps(t *testing.T) {
 			{Season: &season, Aired: 3, Present: 2, Missing: []MissingEpisode{{Episode: 3}}, Unplaced: 2},
 			{Season: &season, Aired: 2, Missing: []MissingEpisode{{Episode: 1}, {Episode: 2}}, Unplaced: 2},
 		},
-		{{Season: &season, Aired: 2, Present: 2, Duplicates: []EpisodeFile{{1, "a"}, {1, "b"}, {2, "c"}, {2, "d"}}}},
+		{{
+			Season: &season, Aired: 2, Present: 2,
+			Duplicates: []EpisodeFile{{1, "a", ""}, {1, "b", ""}, {2, "c", ""}, {2, "d", ""}},
+		}},
 		{{Unknown: true}},
 	} {
 		s.Add(gaps)

@@ -305,7 +305,7 @@ type jsonWriter struct {
 
 func (w *jsonWriter) Match(r Record) error {
 	if !w.explain {
-		r.hideExplanation()
+		r.HideExplanation()
 	}
 	if err := w.encode(w.beforeRecord, &r, w.afterRecord); err != nil {
 		return err
@@ -327,7 +327,8 @@ func (w *jsonWriter) encode(before string, v any, after string) (err error) {
 	return err
 }
 
-func (r *Record) hideExplanation() {
+// HideExplanation removes what only --explain shows.
+func (r *Record) HideExplanation() {
 	r.Steps = nil
 	if slices.ContainsFunc(r.Candidates, func(c Candidate) bool { return c.Score != 0 || c.Reasons != nil }) {
 		r.Candidates = slices.Clone(r.Candidates)

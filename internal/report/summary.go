@@ -212,12 +212,14 @@ func (p printer) writeFolders(x *problem) {
 func (p printer) commandFor(x *problem) string {
 	e := p.opts.Ending
 	switch {
+	case e.Arguments == "":
+		return ""
 	case x.pin != "" && (e.Prompted || !p.opts.Terminal) && !strings.HasPrefix(e.Arguments, "--names-from"):
 		return x.pin
 	case e.Prompted:
 		return "anivault match --explain " + e.Arguments
 	}
-	return "anivault match --interactive " + e.Arguments
+	return cmp.Or(e.Interactive, "anivault match --interactive "+e.Arguments)
 }
 
 func (x *problem) codeInfo(e Ending, offline bool) CodeInfo {

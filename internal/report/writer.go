@@ -45,7 +45,8 @@ type Ending struct {
 	CacheOnlyReason lang.Text // since when and why only the cache is used; "" otherwise
 	Prompted        bool      // the user was asked about uncertain files
 	KeyVariable     string    // the environment variable with the key; "" if it comes from a file
-	Arguments       string    // the command line's paths or names
+	Arguments       string    // the command line's paths or names; "" suggests no command
+	Interactive     string    // the command that asks about uncertain files; "" is match --interactive
 	NotRevalidated  int       // cached answers that could not be revalidated
 }
 

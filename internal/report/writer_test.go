@@ -104,7 +104,7 @@ func TestSummarySaysOfAFolderOnlyWhatHoldsForAllOfIt(t *testing.T) {
 				tally.Add(r)
 			}
 			var b strings.Builder
-			if err := tally.Write(&b, tally.Counts(), Options{}); err != nil {
+			if err := tally.Write(&b, tally.Counts(), Options{Ending: Ending{Arguments: "."}}); err != nil {
 				t.Fatal(err)
 			}
 			if !strings.Contains(b.String(), c.want) {

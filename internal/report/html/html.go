@@ -12,7 +12,6 @@ import (
 	"html/template"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,7 +31,7 @@ type Page struct {
 	Started   time.Time
 	Version   string          // the version of anivault
 	Records   []report.Record // in the order of the files; the page shows their Reasons
-	Gaps      []report.Gap    // missing episodes and duplicates, grouped by series
+	Gaps      [][]report.Gap  // missing episodes and duplicates, by series
 	Summary   report.Summary
 	Timeline  []chart.Point // in time order; may be empty
 }
@@ -51,7 +50,7 @@ var scriptText string
 var templateFuncs = template.FuncMap{
 	"url": url, "percent": report.Percent, "say": lang.Say[string], "sayf": lang.Sprintf,
 	"number": func(n int) lang.Number { return lang.Number(n) },
-	"lang":   lang.Current,
+	"lang":   lang.Current, "count": lang.Count, "printable": ui.Printable,
 }
 
 var pageTemplate = sync.OnceValue(func() *template.Template {
@@ -93,77 +92,24 @@ func WriteFile(path string, p Page) error {
 
 const missingFilter = "missing"
 
-const maxMissingTitles = 12
-
-type gapCard struct {
-	Title, Ref, URL, Note string
-	Rows                  []gapRow
-}
-
-type gapRow struct {
-	Label string   // S02
-	Text  string   // "11 of 12, missing 7"
-	Lines []string // titles of missing episodes, files of duplicates
-}
-
-func countMissing(gaps []report.Gap) (episodes int, shown bool) {
-	for _, g := range gaps {
-		if !g.IsAbsent() {
-			episodes += len(g.Missing)
-		}
-		shown = shown || hasGap(&g)
-	}
-	return episodes, shown
-}
-
-func hasGap(g *report.Gap) bool { return g.Season != nil && len(g.Missing)+len(g.Duplicates) > 0 }
-
-func gapCards(gaps []report.Gap) []*gapCard {
-	var out []*gapCard
-	for i := range gaps {
-		g := &gaps[i]
-		if !hasGap(g) {
-			continue
-		}
-		if len(out) == 0 || out[len(out)-1].Ref != g.Ref() {
-			c := &gapCard{Title: g.Entry(), Ref: g.Ref(), URL: url("tv", g.TMDBID)}
-			if g.Unplaced > 0 && !slices.ContainsFunc(out, func(o *gapCard) bool { return o.Ref == c.Ref }) {
-				c.Note = lang.Sprintf("%s without an episode may be what is missing", lang.Count(g.Unplaced, "file"))
+// shownGaps returns the seasons in which something is missing or there twice, by series, and counts the missing
+// episodes of seasons of which some are there.
+func shownGaps(all [][]report.Gap) (shown [][]report.Gap, missing int) {
+	for _, gaps := range all {
+		var some []report.Gap
+		for _, g := range gaps {
+			if g.Season != nil && len(g.Missing)+len(g.Duplicates) > 0 {
+				some = append(some, g)
 			}
-			out = append(out, c)
-		}
-		c := out[len(out)-1]
-		c.Rows = append(c.Rows, newGapRow(g))
-	}
-	return out
-}
-
-func newGapRow(g *report.Gap) gapRow {
-	row := gapRow{Label: fmt.Sprintf("S%02d", *g.Season)}
-	switch {
-	case g.IsAbsent():
-		row.Text = lang.Sprintf("missing: %s", lang.Count(g.Aired, "episode"))
-	case len(g.Missing) > 0:
-		row.Text = lang.Sprintf("%d of %d", g.Present, g.Aired) + ", " + lang.Sprintf("missing %s", g.MissingRanges())
-	}
-	if n := len(g.Missing); n <= maxMissingTitles && g.Present > 0 {
-		for _, e := range g.Missing {
-			line := fmt.Sprintf("E%02d", e.Episode)
-			for _, more := range []string{e.Title, e.AirDate} {
-				if more != "" {
-					line += "  " + ui.Printable(more)
-				}
+			if !g.IsAbsent() {
+				missing += len(g.Missing)
 			}
-			row.Lines = append(row.Lines, line)
+		}
+		if some != nil {
+			shown = append(shown, some)
 		}
 	}
-	for i, c := range g.Duplicates {
-		if i == 0 || g.Duplicates[i-1].Episode != c.Episode {
-			row.Lines = append(row.Lines, lang.Sprintf("E%02d is there more than once:", c.Episode))
-		}
-		row.Lines = append(row.Lines, ui.Printable(c.Path))
-	}
-	return row
+	return shown, missing
 }
 
 // folderSet tells which folders may be pinned as a whole: those whose files all have the same candidates.

@@ -113,21 +113,24 @@ func samplePage() Page {
 
 // sampleGaps are two missing episodes, one that is there twice, a season that is not there at all, and a list that is
 // not at hand.
-func sampleGaps() []report.Gap {
-	return []report.Gap{
-		{
+func sampleGaps() [][]report.Gap {
+	return [][]report.Gap{
+		{{
 			TMDBID: 30991, Title: "Cowboy Bebop", Year: 1998, Season: ptr(1), Aired: 26, Present: 24, Unplaced: 1,
-			Missing:    []report.MissingEpisode{{Episode: 7, Title: "Heavy Metal Queen", AirDate: "1998-12-04"}, {Episode: 8}},
-			Duplicates: []report.EpisodeFile{{Episode: 1, Path: "/lib/a.mkv"}, {Episode: 1, Path: "/lib/b.mkv"}},
-		},
-		{
+			Missing: []report.MissingEpisode{{Episode: 7, Title: "Heavy Metal Queen", AirDate: "1998-12-04"}, {Episode: 8}},
+			Duplicates: []report.EpisodeFile{
+				{Episode: 1, Path: "/lib/a.mkv"},
+				{Episode: 1, Path: "/lib/b.mkv", Better: "v2 instead of v1"},
+			},
+		}},
+		{{
 			TMDBID:  70593,
 			Title:   "비밀의 숲",
 			Season:  ptr(2),
 			Aired:   2,
 			Missing: []report.MissingEpisode{{Episode: 1}, {Episode: 2}},
-		},
-		{TMDBID: 129, Title: "unknown", Unknown: true},
+		}},
+		{{TMDBID: 129, Title: "unknown", Unknown: true}},
 	}
 }
 
@@ -176,7 +179,7 @@ func TestPageReadsWithoutScript(t *testing.T) {
 		"two films of that title", "nothing like it in 3 searches", "the limiter sleeps until",
 		"permission denied",
 		"a creditless opening", "pinned", "24 of 26, missing 7-8", "E07  Heavy Metal Queen  1998-12-04",
-		"E01 is there more than once:", "/lib/b.mkv", "missing: 2 episodes",
+		"E01 is there more than once:", "/lib/b.mkv  better: v2 instead of v1", "missing: 2 episodes",
 		"1 file without an episode may be what is missing", `missing</span> <b>2</b>`, "<b>Sleep</b> for 8.0 s", "30 of 42",
 		"not endorsed or certified by TMDB", "v0.1.0", "/lib/비밀의 숲/특별편",
 	} {

@@ -26,7 +26,7 @@ type view struct {
 	Facts    []fact
 	Filters  []filter
 	Cards    []*card
-	Gaps     []*gapCard
+	Gaps     [][]report.Gap
 	Timeline *chart.Timeline
 }
 
@@ -68,9 +68,10 @@ type file struct {
 }
 
 func newView(p Page) view {
+	gaps, missing := shownGaps(p.Gaps)
 	v := view{
 		Heading: "anivault", When: p.Started.Format("2006-01-02 15:04"), Version: strings.TrimSuffix(" "+p.Version, " "),
-		Facts: facts(p.Summary), Filters: filters(p), Cards: cards(p), Gaps: gapCards(p.Gaps),
+		Facts: facts(p.Summary), Filters: filters(p, missing, gaps != nil), Cards: cards(p), Gaps: gaps,
 		Timeline: chart.NewTimeline(p.Timeline),
 	}
 	var roots []string
@@ -102,14 +103,13 @@ func facts(s report.Summary) []fact {
 	return f
 }
 
-func filters(p Page) []filter {
+func filters(p Page, missing int, gaps bool) []filter {
 	s, lacking := p.Summary, 0
 	for i := range p.Records {
 		if p.Records[i].LacksEpisode() {
 			lacking++
 		}
 	}
-	absent, gaps := countMissing(p.Gaps)
 	var shown []filter
 	for _, row := range []struct {
 		filter
@@ -118,7 +118,7 @@ func filters(p Page) []filter {
 		{filter{"", "all", s.Files}, true},
 		{filter{string(report.Matched), "matched", s.Matched}, true},
 		{filter{report.NoEpisode, "no episode", lacking}, lacking > 0},
-		{filter{missingFilter, "missing", absent}, gaps},
+		{filter{missingFilter, "missing", missing}, gaps},
 		{filter{string(report.Ambiguous), "ambiguous", s.Ambiguous}, true},
 		{filter{string(report.Unmatched), "unmatched", s.Unmatched}, true},
 		{filter{string(report.Pending), "pending", s.Pending}, true},
