@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,8 +56,7 @@ func printAccounts(f *factory, list []app.AccountView) error {
 		f.say("there is no key: %s\n", noKeyHint)
 		return nil
 	}
-	t := tabwriter.NewWriter(f.streams.Out, 0, 0, 2, ' ', 0) // names are ASCII
-	fmt.Fprintln(t, "NAME\tPRIORITY\tSTANDING\tRUNNING\tRATE\tQUOTA\tKEYS")
+	var lines [][]string
 	for _, a := range list {
 		limit, rate, quota := "-", "-", "-"
 		if a.Limit > 0 {
@@ -72,21 +70,24 @@ func printAccounts(f *factory, list []app.AccountView) error {
 		}
 		var keys []string
 		for _, k := range a.Keys {
-			keys = append(keys, fmt.Sprintf("%d %s", k.Number, k.Standing))
+			keys = append(keys, fmt.Sprintf("%d %s", k.Number, lang.Say(k.Standing)))
 		}
-		fmt.Fprintf(t, "%s\t%d\t%s\t%d/%s\t%s\t%s\t%s\n", a.Name, a.Priority, standingText(a), a.Running, limit, rate, quota,
-			strings.Join(keys, ", "))
+		lines = append(lines, []string{
+			a.Name, strconv.Itoa(a.Priority), standingText(a), fmt.Sprintf("%d/%s", a.Running, limit), rate, quota,
+			strings.Join(keys, ", "),
+		})
 	}
-	return t.Flush()
+	header := []string{"NAME", "PRIORITY", "STANDING", "RUNNING", "RATE", "QUOTA", "KEYS"}
+	return writeColumns(f.streams.Out, header, lines)
 }
 
 func standingText(a app.AccountView) string {
-	text := a.Standing
+	text := lang.Say(a.Standing)
 	if a.Reason != "" {
 		text += " (" + lang.Say(a.Reason) + ")"
 	}
 	if at, err := time.Parse(time.RFC3339, a.Since); err == nil && a.Standing != "in" && a.Standing != "unproven" {
-		text += " since " + ui.Clock(at)
+		text = lang.Sprintf("%s since %s", text, ui.Clock(at))
 	}
 	return text
 }

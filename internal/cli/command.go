@@ -109,8 +109,14 @@ func (f *factory) encode(v any, indent string) error {
 }
 
 func (f *factory) say(format string, args ...any) {
-	if !f.quiet {
-		fmt.Fprint(f.streams.Err, lang.Sprintf(format, args...))
+	if f.quiet {
+		return
+	}
+	for line := range strings.Lines(lang.Sprintf(format, args...)) {
+		if !strings.Contains(line, ": anivault ") { // a command stays whole, so that it can be copied
+			line = ui.WrapHanging(line, f.streams.ErrWidth(), 2)
+		}
+		fmt.Fprint(f.streams.Err, line)
 	}
 }
 

@@ -244,7 +244,7 @@ func (f *factory) setTuneRun(cmd *cobra.Command, example, resetUsage lang.Text, 
 			if _, err := target.Tune(ctx, change); err != nil {
 				return tuningUsageError(err)
 			}
-			what, all := strings.Join(args, " "), cmp.Or(strings.Join(args, ", "), "all changes")
+			what, all := strings.Join(args, " "), cmp.Or(strings.Join(args, ", "), lang.Say("all changes"))
 			switch {
 			case reset && perAccount:
 				f.say("reset %s of %s\n", all, account)

@@ -158,7 +158,10 @@ func (p *prompter) Ask(ctx context.Context, q decide.Question) (decide.Answer, e
 func defaultAnswer(q decide.Question) string {
 	switch {
 	case q.Entry == nil && len(q.Candidates) > 0:
-		return "1"
+		const least = 0.1 // Enter should not pin what is most likely wrong; candidates for a typed title may have none
+		if sure := q.Candidates[0].Confidence; sure == 0 || sure >= least {
+			return "1"
+		}
 	case q.Entry != nil && q.Guess != nil:
 		return pins.FormatEpisodes(guessedPlace(q.Guess).Episodes)
 	}

@@ -41,6 +41,7 @@ func TestAnswersAreRead(t *testing.T) {
 		{entry, "s", decide.Answer{}},
 		{entry, "Q", decide.Answer{Action: decide.Quit}},
 		{decide.Question{}, "", decide.Answer{}},
+		{decide.Question{Candidates: []match.Candidate{{Kind: match.TV, ID: 11, Confidence: 0.03}}}, "", decide.Answer{}},
 		{entry, "t 86", search("86")},
 		{entry, "Some Title", search("Some Title")},
 		{entry, "S rank", search("S rank")},

@@ -47,6 +47,8 @@ type organizeRun struct {
 	planner *organize.Planner
 	folders folderRoots // the source roots without a PATH argument
 	started time.Time
+
+	omittedLines int // of the plan, which is taller than the terminal
 }
 
 func newOrganize(f *factory) *cobra.Command {
@@ -112,6 +114,7 @@ func (o *organizeRun) run(cmd *cobra.Command, args []string) error {
 		err = o.readRecords()
 	} else {
 		o.match.recordWriter = o
+		o.match.interactiveCommand = o.interactiveCommand(cmd)
 		if m, least := &o.cfg.Match, o.cfg.Organize.MinConfidence; o.match.interactive { // ask about what would be skipped
 			m.MinConfidence, m.MinEpisodeConfidence = max(m.MinConfidence, least), max(m.MinEpisodeConfidence, least)
 		}
@@ -124,6 +127,17 @@ func (o *organizeRun) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return o.finish(cmd.Context(), incomplete)
+}
+
+// interactiveCommand returns this command with --interactive, "anivault organize --interactive PATH --to DIR".
+func (o *organizeRun) interactiveCommand(cmd *cobra.Command) string {
+	line := "anivault organize --interactive " + o.match.inputArgs()
+	for _, name := range []string{"to", "to-tv", "to-movies", "mode", "layout", "in-place"} {
+		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
+			line += " --" + name + "=" + ui.ShellWord(flag.Value.String())
+		}
+	}
+	return line
 }
 
 func (o *organizeRun) check(cmd *cobra.Command, args []string) error {
@@ -184,7 +198,7 @@ func (o *organizeRun) prepare(cmd *cobra.Command, args []string) error {
 		}
 		o.options.Mode = organize.ModeMove
 	}
-	if err := o.openRoots(args); err != nil {
+	if err := o.openRoots(cmd.Context(), args); err != nil {
 		return err
 	}
 	o.planner = organize.NewPlanner(o.options, &o.disk)
@@ -254,8 +268,11 @@ func (o *organizeRun) finish(ctx context.Context, incomplete error) error {
 		err = savePlan(o.planFile, result.Write)
 	case o.format == "ndjson":
 		err = o.printOps(result)
+	case o.shouldPrompt(result):
+		const linesBelow = 7 // the summary, its hints and the prompt
+		o.omittedLines, err = printTree(o.f, result, false, max(o.f.streams.OutHeight()-linesBelow, 0))
 	default:
-		err = printTree(o.f, result, !o.shouldPrompt(result))
+		_, err = printTree(o.f, result, true, 0)
 	}
 	if exit, ok := errors.AsType[*exitError](err); ok {
 		return exit
@@ -282,6 +299,9 @@ func (o *organizeRun) strictError(r *organize.Result, incomplete error) error {
 func (o *organizeRun) printPlanSummary(r *organize.Result) {
 	s := summarize(o, r)
 	parts := []lang.Text{lang.Textf("%s %s", string(r.Mode), lang.Count(s.Planned, "file"))}
+	if o.omittedLines > 0 {
+		parts[0] = lang.Textf("%s (p lists them)", parts[0])
+	}
 	skipped := "skip %d"
 	if o.shouldPrompt(r) {
 		skipped = "skip %d (l lists them)"
@@ -294,8 +314,7 @@ func (o *organizeRun) printPlanSummary(r *organize.Result) {
 			parts = append(parts, lang.Textf(c.text, lang.Number(c.n)))
 		}
 	}
-	line := lang.Sprintf("Plan: %s. Nothing has changed yet.", lang.Join(parts, ", "))
-	o.f.say("%s\n", ui.WrapHanging(line, o.f.streams.ErrWidth(), 2))
+	o.f.say("Plan: %s. Nothing has changed yet.\n", lang.Join(parts, ", "))
 	for _, w := range r.Warnings() {
 		o.f.warn("%s", w)
 	}

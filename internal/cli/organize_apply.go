@@ -31,7 +31,7 @@ func (o *organizeRun) apply(ctx context.Context, r *organize.Result) error {
 		return err
 	}
 	if o.format != "ndjson" {
-		if err := printTree(o.f, r, true); err != nil {
+		if _, err := printTree(o.f, r, true, 0); err != nil {
 			return err
 		}
 	}
@@ -76,7 +76,7 @@ type planPrompt struct {
 }
 
 const planPromptHelp = "a carries the plan out, e opens it in your editor, s saves it to a file, " +
-	"l lists the skipped files, q or Enter changes nothing\n"
+	"p lists the files of the plan, l the skipped ones, q or Enter changes nothing\n"
 
 func (o *organizeRun) promptForPlan(ctx context.Context, r *organize.Result) error {
 	plan, err := reparsePlan(r)
@@ -106,6 +106,10 @@ func (o *organizeRun) promptForPlan(ctx context.Context, r *organize.Result) err
 		case "s", "save":
 			if saved, err := a.save(ctx); saved || err != nil {
 				return a.readError(ctx, err)
+			}
+		case "p", "plan":
+			if _, err := printTree(o.f, r, false, 0); err != nil {
+				return err
 			}
 		case "l", "list":
 			out := bufio.NewWriter(o.f.streams.Out)
@@ -316,11 +320,17 @@ func absSlashPath(name string) string {
 	return name
 }
 
-func printTree(f *factory, r *organize.Result, listSkipped bool) error {
-	out := bufio.NewWriter(f.streams.Out)
+// printTree prints where a plan puts the files, in at most so many lines (0: all), and returns how many it omits.
+func printTree(f *factory, r *organize.Result, listSkipped bool, most int) (omitted int, err error) {
+	out, lines := bufio.NewWriter(f.streams.Out), 0
 	width := f.streams.OutWidth()
 	say := func(indent int, text string) {
-		fmt.Fprintln(out, ui.WrapHanging(strings.Repeat(" ", indent)+text, width, indent+2))
+		text = ui.WrapHanging(strings.Repeat(" ", indent)+text, width, indent+2)
+		if lines += 1 + strings.Count(text, "\n"); most > 0 && lines > most {
+			omitted++
+			return
+		}
+		fmt.Fprintln(out, text)
 	}
 	root, folder := -1, ""
 	for _, line := range targetLines(r) {
@@ -340,11 +350,14 @@ func printTree(f *factory, r *organize.Result, listSkipped bool) error {
 		}
 		say(4, to+"  "+from)
 	}
+	if omitted > 0 {
+		fmt.Fprintln(out, "  …")
+	}
 	printSkipped(out, r, true, width)
 	if listSkipped {
 		printSkipped(out, r, false, width)
 	}
-	return out.Flush()
+	return omitted, out.Flush()
 }
 
 // printSkipped lists the files that are in conflict, or the other skipped ones.

@@ -580,7 +580,7 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 		"apply":   {[]string{"a"}, "out/Cowboy Bebop (1998) [tmdbid-30991]/Season 01", "undo: anivault undo"},
 		"edit":    {[]string{"e", "a"}, "out/Mine/Season 01", "undo: anivault undo"},
 		"edited":  {[]string{"e", ""}, "", "edited: the plan has 3 files in 3 units now; a carries it out"},
-		"help":    {[]string{"?", "q"}, "", "l lists the skipped files, q or Enter changes nothing"},
+		"help":    {[]string{"?", "q"}, "", "l the skipped ones, q or Enter changes nothing"},
 		"else":    {[]string{"x", "q"}, "", "x is not an answer: a carries the plan out"},
 		"back":    {[]string{"s", "q", "q"}, "", "nothing was changed"},
 		"the end": {[]string{"\x04"}, "", "nothing was changed"},
@@ -628,12 +628,11 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 func TestOrganizeAsksBeforeItPlans(t *testing.T) {
 	s := newStand(t, upstream.Scenario{})
 	out := filepath.Join(s.dir, "out")
-	if err := errors.Join(os.Mkdir(out, 0o755),
-		os.WriteFile(filepath.Join(s.lib, "Cowboy Bebop - 40.mkv"), nil, 0o600)); err != nil {
+	if err := os.WriteFile(filepath.Join(s.lib, "Cowboy Bebop - 40.mkv"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	term := onTerminal(t, 80, 24, s.env, "organize", "--interactive", s.lib, "--to", out)
-	for _, row := range [][2]string{{"Episode: $", "6\n"}, {`\[\?\] help: $`, "a\n"}} {
+	for _, row := range [][2]string{{`\[y/N\] $`, "y\n"}, {"Episode: $", "6\n"}, {`\[\?\] help: $`, "a\n"}} {
 		term.until(row[0])
 		if _, err := io.WriteString(term.prompter, row[1]); err != nil {
 			t.Fatal(err)
@@ -647,6 +646,31 @@ func TestOrganizeAsksBeforeItPlans(t *testing.T) {
 	term.screen(raw)
 	if found, _ := filepath.Glob(filepath.Join(out, "Cowboy Bebop*", "Season 01", "*S01E06*")); len(found) != 1 {
 		t.Errorf("S01E06 is not there:\n%s", raw)
+	}
+}
+
+// A plan that is taller than the terminal is cut, and shown as a whole when asked.
+func TestATallPlanFitsTheTerminal(t *testing.T) {
+	s := newStand(t, upstream.Scenario{})
+	out := filepath.Join(s.dir, "out")
+	if err := os.Mkdir(out, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	term := onTerminal(t, 200, 10, s.env, "organize", s.lib, "--to", out)
+	for i, typed := range []string{"p\n", "q\n"} {
+		term.until("(?s)" + strings.Repeat("help: .*", i) + "help: $")
+		if _, err := io.WriteString(term.prompter, typed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, raw := term.end()
+	cut, whole, _ := strings.Cut(raw, "help: ")
+	const last = "Frieren - 01.mkv"
+	if strings.Contains(cut, last) || !strings.Contains(cut, "(p lists them)") || !strings.Contains(whole, last) {
+		t.Errorf("at first:\n%s\nas a whole:\n%s", cut, whole)
+	}
+	if _, plan, _ := strings.Cut(cut, out); strings.Count(plan, "\n") >= 10 {
+		t.Errorf("more than the terminal holds:\n%s", plan)
 	}
 }
 

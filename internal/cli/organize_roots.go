@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-func (o *organizeRun) openRoots(args []string) error {
+func (o *organizeRun) openRoots(ctx context.Context, args []string) error {
 	set := o.cfg.Organize
 	tv, movies := cmp.Or(set.ToTV, set.To), cmp.Or(set.ToMovies, set.To)
 	if tv == "" || movies == "" {
@@ -33,6 +34,9 @@ func (o *organizeRun) openRoots(args []string) error {
 		index     *int
 	}{{tv, "--to-tv", &o.options.TVTarget}, {movies, "--to-movies", &o.options.MovieTarget}} {
 		place, err := disk.RootOf(to.dir)
+		if errors.Is(err, fs.ErrNotExist) && o.makesTarget(ctx, to.dir) {
+			place, err = disk.RootOf(to.dir)
+		}
 		if of, ok := errors.AsType[*fs.PathError](err); ok { // its path may be a parent of the folder
 			err = fmt.Errorf("%s: %w", ui.Printable(to.dir), of.Err)
 		}
@@ -65,6 +69,16 @@ func (o *organizeRun) openRoots(args []string) error {
 		addRoot(&o.options.Sources, place)
 	}
 	return nil
+}
+
+// makesTarget makes a folder for the library if a person at the terminal wants it. Otherwise it may be on a disk that
+// is not mounted.
+func (o *organizeRun) makesTarget(ctx context.Context, dir string) bool {
+	if o.yes || o.forWatch || !o.f.streams.InTTY || !o.f.streams.ErrTTY {
+		return false
+	}
+	yes, err := o.f.confirm(ctx, false, lang.Textf("%s does not exist. Make this folder?", ui.Printable(dir)), "")
+	return err == nil && yes && os.Mkdir(dir, 0o755) == nil
 }
 
 func addRoot(roots *[]organize.RootInfo, p organize.RootInfo) int {

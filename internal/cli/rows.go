@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
@@ -53,6 +54,30 @@ func writeHangingUntranslated(out io.Writer, gap int, head string, at int, text 
 		fmt.Fprintf(out, "%s%s\n", ui.Pad(head, at), line)
 		head = ""
 	}
+}
+
+// writeColumns writes a table, its first line a header, with columns as wide as their widest cells.
+func writeColumns(out io.Writer, header []string, lines [][]string) error {
+	widths := make([]int, len(header))
+	for i := range header {
+		header[i] = lang.Say(header[i])
+	}
+	lines = slices.Insert(lines, 0, header)
+	for _, line := range lines {
+		for i, cell := range line {
+			widths[i] = max(widths[i], ui.Width(cell))
+		}
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		text := ""
+		for i, cell := range line {
+			text += ui.Pad(cell, widths[i]+2)
+		}
+		b.WriteString(strings.TrimRight(text, " ") + "\n")
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
 }
 
 // jsonLines writes one JSON object per line. After an error it writes nothing more; flush returns the error.

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -217,14 +216,13 @@ func newServeTokenList(f *factory) *cobra.Command {
 			f.say("there are no clients; make one with: anivault serve token new NAME\n")
 			return nil
 		}
-		t := tabwriter.NewWriter(f.streams.Out, 0, 0, 2, ' ', 0) // names are ASCII
-		fmt.Fprintln(t, "NAME\tCLASS\tADMIN\tMADE ON")
+		var lines [][]string
 		for _, w := range list {
 			made, _, _ := strings.Cut(w.Made, "T")
 			admin := map[bool]string{true: "yes", false: "no"}[w.Admin]
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", w.Name, w.Class, admin, cmp.Or(made, "-"))
+			lines = append(lines, []string{w.Name, w.Class, lang.Say(admin), cmp.Or(made, "-")})
 		}
-		return t.Flush()
+		return writeColumns(f.streams.Out, []string{"NAME", "CLASS", "ADMIN", "MADE ON"}, lines)
 	})
 }
 

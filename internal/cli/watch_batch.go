@@ -67,7 +67,7 @@ func (w *watchRun) organizeBatch(ctx context.Context, dirs []string) watch.Resul
 
 func (w *watchRun) printSkipped(ctx context.Context, o *organizeRun, plan *organize.Result) error {
 	if w.format != "ndjson" {
-		if err := printTree(w.f, plan, true); err != nil {
+		if _, err := printTree(w.f, plan, true, 0); err != nil {
 			return err
 		}
 	}

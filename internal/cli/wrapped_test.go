@@ -17,6 +17,7 @@ func TestMessagesAreWrappedOnATerminalAlone(t *testing.T) {
 		s := ui.Streams{Out: &out, Err: &errs, OutTTY: tty, ErrTTY: tty, Width: 60}
 		printError(s, usagef(lang.Text(long), "%s", long))
 		(&doctor{streams: s}).print("tmdb", finding{state: lang.Text(long), fix: lang.Text(long)})
+		(&factory{streams: s}).say("%s\n", long)
 		text := errs.String() + out.String()
 		lines := strings.Split(strings.TrimSpace(text), "\n")
 		for _, line := range lines {
@@ -24,10 +25,10 @@ func TestMessagesAreWrappedOnATerminalAlone(t *testing.T) {
 				t.Errorf("wider than the terminal: %q", line)
 			}
 		}
-		if !tty && len(lines) != 4 {
-			t.Errorf("on a pipe four messages have %d lines", len(lines))
+		if !tty && len(lines) != 5 {
+			t.Errorf("on a pipe five messages have %d lines", len(lines))
 		}
-		if got := strings.Count(strings.Join(strings.Fields(text), " "), long); got != 4 {
+		if got := strings.Count(strings.Join(strings.Fields(text), " "), long); got != 5 {
 			t.Errorf("terminal %t: %d messages are whole:\n%s", tty, got, text)
 		}
 	}

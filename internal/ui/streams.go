@@ -50,6 +50,16 @@ func (s Streams) OutWidth() int { return s.currentWidth(s.Out, s.OutTTY) }
 // ErrWidth returns the current width of the terminal on Err; 0 if Err is not a terminal.
 func (s Streams) ErrWidth() int { return s.currentWidth(s.Err, s.ErrTTY) }
 
+// OutHeight returns the current height of the terminal on Out; 0 if it is not known.
+func (s Streams) OutHeight() int {
+	if f, ok := s.Out.(*os.File); ok && s.OutTTY {
+		if _, h, err := term.GetSize(int(f.Fd())); err == nil {
+			return h
+		}
+	}
+	return 0
+}
+
 func (s Streams) currentWidth(stream io.Writer, tty bool) int {
 	if !tty {
 		return 0
