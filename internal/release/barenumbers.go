@@ -55,10 +55,6 @@ var numberRules = []rule[bareNumber, int]{
 	}, notEpisode),
 	newRule("the number of a volume, part or film", "Silver Rail Vol.12.mkv -> Silver Rail Vol.12",
 		func(b bareNumber) bool { return b.belongsToWord() }, notEpisode),
-	newRule("the end of a range", "Silver Rail 07v2, 86.mkv -> Silver Rail e7,86 v2 episode", func(b bareNumber) bool {
-		m, ok := b.w.plainEpisode(b.index - 1)
-		return ok && b.neighbor(-1).tag == noTag && isRangeGap(b.gapBefore()) && m < b.value
-	}, notEpisode),
 	newRule("the end of a range with a word", "Silver Rail 01 to 23 [1080p] -> Silver Rail e1-23 batch",
 		func(b bareNumber) bool { return b.w.startsWordRange(b.index - 2) }, notEpisode),
 	newRule("the second of two years", "Silver Rail 2009 - 2012.mkv -> Silver Rail 2009 - 2012",

@@ -163,34 +163,13 @@ func (p *markerStage) readSpacedRange(i int, episodes []float64, c cursor) ([]fl
 	}
 	c.accept("e")
 	last, width, ok := c.readNumber(4)
-	if !ok || float64(last) <= episodes[0] || width < 2 && p.w.tokens[i].bracket < 0 || !p.endsRange(i, c) {
+	if !ok || float64(last) <= episodes[0] || width < 2 && p.w.tokens[i].bracket < 0 || !c.endOrTagFollows() {
 		return episodes, after
 	}
 	for k := int(episodes[0]) + 1; k <= last && len(episodes) < maxEpisodes; k++ {
 		episodes = append(episodes, float64(k))
 	}
 	return episodes, c.i
-}
-
-func (p *markerStage) endsRange(i int, c cursor) bool {
-	switch c.peek() {
-	case ')', ']':
-		return true
-	case '.':
-		return p.w.tokens[i].bracket >= 0
-	case ' ':
-		return !p.textFollows(c)
-	}
-	return c.i >= len(c.text)
-}
-
-func (p *markerStage) textFollows(c cursor) bool {
-	for i := range p.w.tokens {
-		if p.w.tokens[i].start >= c.i {
-			return p.w.tokens[i].tag == noTag && p.w.tokens[i].bracket < 0 && p.w.tokens[i].class != number
-		}
-	}
-	return false
 }
 
 // readChapters reads the Spanish "Cap.1903" at token i as season 19, episode 3, if the name also has a season.

@@ -175,15 +175,6 @@ var yearRules = []rule[yearCandidate, int]{
 	newRule("alone in a bracket", "Silver Rail (2009) 2012.mkv -> Silver Rail y2009 movie",
 		func(y yearCandidate) bool { return y.w.isAloneInBracket(y.index) }, yearAlone),
 	newRule(
-		"a bracket of two years",
-		"Silver Rail/(2009-2012).mkv -> Silver Rail y2009 movie",
-		func(y yearCandidate) bool {
-			return !y.outsideBrackets() && y.index == y.w.brackets[y.bracket].from && y.gapAfter() == "-" &&
-				y.w.isYearlike(y.index+1)
-		},
-		yearAlone,
-	),
-	newRule(
 		"in front of all, after it a dash",
 		"2009 - Silver Rail.mkv -> Silver Rail y2009 movie",
 		func(y yearCandidate) bool {

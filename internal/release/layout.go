@@ -66,7 +66,7 @@ func (p *layoutStage) titleSegment() int {
 				return -1
 			}
 			holdsTitle := func(s segment) bool { return p.bracketHoldsTitle(s.span) }
-			if number >= 0 && slices.ContainsFunc(p.segments[:number], holdsTitle) || p.areTitlesInBrackets(k) {
+			if number >= 0 && slices.ContainsFunc(p.segments[:number], holdsTitle) {
 				return -1
 			}
 			return k
@@ -324,19 +324,4 @@ func (p *words) outermostBracket(i int) int {
 		g = p.brackets[g].outer
 	}
 	return g
-}
-
-// areTitlesInBrackets reports whether the text after the brackets is not a title: "[中文][Romaji][2022][1080p] more".
-func (p *layoutStage) areTitlesInBrackets(top int) bool {
-	texts := 0
-	for _, s := range p.segments[:top] {
-		switch {
-		case s.bracket < 0:
-		case p.mostlyPlainWords(s.span) && !p.isPromo(s.span):
-			texts++
-		case texts >= 2 && p.w.isAloneInBracket(s.from) && p.w.isYearlike(s.from):
-			return true
-		}
-	}
-	return false
 }

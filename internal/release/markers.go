@@ -117,10 +117,10 @@ var crossExceptions = []reason[crossMarker]{
 	newReason("channels", "Silver Rail [AC3 7.1x2].mkv -> Silver Rail", func(x crossMarker) bool {
 		return x.episodeDigits == 1 && x.stage.w.gapBefore(x.token) == "." && x.stage.w.classAt(x.token-1) == number
 	}),
-	newReason("a size", "Silver Rail 007x2.mkv -> Silver Rail 007x2",
-		func(x crossMarker) bool { return x.episodeDigits > 3 || x.seasonDigits == 3 }),
-	newReason("four digits, and not a year", "Silver Rail 1043x02.mkv -> Silver Rail 1043x02",
-		func(x crossMarker) bool { return x.seasonDigits == 4 && (x.season < 1930 || x.season > 2099) }),
+	newReason("a size, or four digits that are not a year", "Silver Rail 007x2.mkv -> Silver Rail 007x2",
+		func(x crossMarker) bool {
+			return x.episodeDigits > 3 || x.seasonDigits == 3 || x.seasonDigits == 4 && (x.season < 1930 || x.season > 2099)
+		}),
 	newReason("a number in base sixteen", "Silver.Rail.0x118 -> Silver Rail 0x118",
 		func(x crossMarker) bool { return x.season == 0 && x.seasonDigits == 1 && x.episodeDigits == 3 }),
 	newReason("a group's name in base sixteen", "[0x11a] Silver Rail - 04 [1080p].mkv -> Silver Rail e4 episode",

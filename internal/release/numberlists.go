@@ -132,15 +132,6 @@ var episodeListEnds = []reason[listNumber]{
 		func(m listNumber) bool { return !m.hasSign && m.value < m.lastValue }),
 	newReason("far too large a number", "Silver.Rail.S02E05-500 -> Silver Rail s2 e5 episode",
 		func(m listNumber) bool { return !m.hasSign && m.value > m.lastValue+300 }),
-	newReason("fewer digits", "Silver Rail S01E02,3.mkv -> Silver Rail s1 e2 episode",
-		func(m listNumber) bool {
-			return !m.hasSign && m.digits < 2 && m.firstDigits > 1 && !strings.ContainsAny(m.separator, "&+") &&
-				!(m.separator == "-" && m.value == m.lastValue+1)
-		}),
-	newReason("two digits more", "Silver Rail S01E0-118.mkv -> Silver Rail s1 e0 episode",
-		func(m listNumber) bool {
-			return !m.hasSign && m.digits > m.firstDigits+1 && !(m.separator == "-" && m.lastValue == 1)
-		}),
 	newReason("letters after the number", "Silver.Rail.S02E05-07a -> Silver Rail s2 e5 episode",
 		func(m listNumber) bool { return !m.hasSign && !numberMayEnd(m.after) }),
 }
@@ -151,20 +142,13 @@ var seasonListEnds = []reason[listNumber]{
 		func(n listNumber) bool { return n.separator == "" }),
 	newReason("a colon, and one season is announced", "Silver Rail Season 2: 5 Nights.mkv -> Silver Rail s2 batch",
 		func(n listNumber) bool { return !n.plural && strings.Contains(n.separator, ":") }),
-	newReason("it is not larger", "Silver Rail Season 3-2.mkv -> Silver Rail s3 batch",
-		func(n listNumber) bool { return n.value <= n.lastValue }),
-	newReason("it is far too large", "Silver Rail Season 1-70.mkv -> Silver Rail s1 batch",
-		func(n listNumber) bool { return n.value > n.lastValue+40 }),
-	newReason(
-		"an episode of two digits after a dash",
-		"Silver Rail Season 2 - 05 OVA.mkv -> Silver Rail s2 e5 OVA special",
+	newReason("it is not larger, or far too large", "Silver Rail Season 3-2.mkv -> Silver Rail s3 batch",
+		func(n listNumber) bool { return n.value <= n.lastValue || n.value > n.lastValue+40 }),
+	newReason("an episode after a dash, and it has two digits or a name follows",
+		"Silver Rail Season 1 - 3.mkv -> Silver Rail s1 e3 episode",
 		func(n listNumber) bool {
-			return !n.plural && n.hasSpace() && n.isRange() && (n.digits > 1 || n.firstDigits > 1)
-		},
-	),
-	newReason("an episode after a dash, and a name follows", "Silver Rail Season 1 - 3.mkv -> Silver Rail s1 e3 episode",
-		func(n listNumber) bool {
-			return !n.plural && n.hasSpace() && n.isRange() && !n.after.confirmsSeasonList()
+			return !n.plural && n.hasSpace() && n.isRange() &&
+				(n.digits > 1 || n.firstDigits > 1 || !n.after.confirmsSeasonList())
 		}),
 	newReason("an episode after a space, written with more digits",
 		"Silver Rail Season 0 01.mkv -> Silver Rail s0 e1 special",
@@ -177,10 +161,10 @@ var seasonListEnds = []reason[listNumber]{
 
 // seasonLetterListEnds list why a number does not continue a list of seasons with a letter, such as "S01-S03".
 var seasonLetterListEnds = []reason[listNumber]{
-	newReason("it is not larger", "Silver Rail S03-S02.mkv -> Silver Rail s3 batch",
-		func(n listNumber) bool { return n.value <= n.lastValue }),
-	newReason("it is far too large", "Silver Rail S01-S50.mkv -> Silver Rail s1 batch",
-		func(n listNumber) bool { return n.value > n.lastValue+30 && (n.hasSign || n.value > n.lastValue+39) }),
+	newReason("it is not larger, or far too large", "Silver Rail S03-S02.mkv -> Silver Rail s3 batch",
+		func(n listNumber) bool {
+			return n.value <= n.lastValue || n.value > n.lastValue+30 && (n.hasSign || n.value > n.lastValue+39)
+		}),
 	newReason("letters after it", "Silver Rail S01-S02x.mkv -> Silver Rail s1 batch", func(n listNumber) bool {
 		another := n.after.peek() == 'e' || n.after.peek() == 's'
 		return !n.after.atWordEnd() && !(n.hasSign && another)
@@ -208,7 +192,7 @@ func (p *markerStage) readEpisodes(c cursor, season string, signed bool) ([]floa
 	first.version = c.readSuffix()
 	first.after = c
 	numbers, last := episodeList.read(first)
-	if c = last.after; !c.atWordEnd() && !anotherEpisodeFollows(c) && !c.tagFollows() {
+	if c = last.after; !c.atWordEnd() && !c.tagFollows() {
 		return nil, 0, false
 	}
 	episodes := make([]float64, len(numbers))
@@ -242,7 +226,8 @@ func (c cursor) word() string {
 
 func (c cursor) endOrTagFollows() bool {
 	c.skipAny(" .", 1)
-	return c.i >= len(c.text) || c.tagFollows() || resolutionOf(c.word()) != ""
+	return c.i >= len(c.text) || strings.IndexByte("[]()", c.text[c.i]) >= 0 || c.tagFollows() ||
+		resolutionOf(c.word()) != ""
 }
 
 // readRepeatedSeason reads the season when it is repeated before a further episode: "S01E02 - S01E03", "2x04.2x05".
@@ -317,10 +302,6 @@ var rangeEnds = []reason[nextNumber]{
 		func(n nextNumber) bool { return n.w.isYearlike(n.index) }),
 	newReason("a name follows a dash between spaces", "Silver Rail - 05 - 08 Nights.mkv -> Silver Rail e5 episode",
 		func(n nextNumber) bool { return n.join == spacedJoin && !n.w.titleEndsAfterNumber(n.index) }),
-	newReason("a title's number before a dash between spaces", "Silver Rail (5 - 8).mkv -> Silver Rail e5 episode",
-		func(n nextNumber) bool {
-			return n.join == spacedJoin && n.stage.episodes[0] != 1 && !isSpacedDash(n.w.gapBefore(n.stage.episodeSpan.from))
-		}),
 }
 
 func (p *markerStage) extendRange() {
@@ -329,7 +310,7 @@ func (p *markerStage) extendRange() {
 		if !ok || applyRules(rangeEnds, n) {
 			return
 		}
-		ranged := n.join == rangeJoin && !p.isDashedList(n.index) || n.join == spacedJoin
+		ranged := n.join == rangeJoin || n.join == spacedJoin
 		for v := int(n.lastEpisode) + 1; ranged && v < n.value; v++ {
 			p.episodes = append(p.episodes, float64(v))
 		}
@@ -370,12 +351,6 @@ var joinKinds = map[string]joinKind{
 
 // joinKindOf returns how the text between two numbers joins them. A dot counts as a space.
 func joinKindOf(gap string) joinKind { return joinKinds[strings.ReplaceAll(gap, ".", " ")] }
-
-// isDashedList reports whether dashes without spaces join three numbers, the second being at i: "01-02-03" is a list.
-func (p *markerStage) isDashedList(i int) bool {
-	_, ok := p.w.plainEpisode(i + 1)
-	return ok && p.w.gapBefore(i) == "-" && p.w.gapAfter(i) == "-"
-}
 
 // startsRange reports whether the number at i begins a range with a dash between spaces: "01 - 12", "- 05 - 08".
 func (p *numberStage) startsRange(i int) bool {

@@ -43,11 +43,9 @@ func markSeasonWord(p *markerStage, i int) bool {
 		}
 	}
 	first.after = c
-	p.seasons, c = readSeasons(first)
-	p.seasonSpan = p.markBytes(i, c.i, tagSeason)
-	if p.episodeSpan.empty() {
-		p.markAfterSeason()
-	}
+	seasons, last := seasonList.read(first)
+	p.seasons = seasons
+	p.seasonSpan = p.markBytes(i, last.after.i, tagSeason)
 	return true
 }
 
@@ -108,18 +106,6 @@ func (c *cursor) skipSeasonLetter() {
 	}
 }
 
-func readSeasons(first listNumber) ([]int, cursor) {
-	seasons, last := seasonList.read(first)
-	c := last.after
-	if len(seasons) == 2 && !last.plural && seasons[1] == seasons[0]+1 && last.separator == " " && c.text[c.i-2] == ' ' &&
-		!c.confirmsSeasonList() {
-		// "Season 1 2" is more likely season 1, episode 2.
-		seasons = seasons[:1]
-		c.i -= 2
-	}
-	return seasons, c
-}
-
 // confirmsSeasonList reports whether the text at c shows that a list of seasons precedes it: "Complete", "+ Extras".
 func (c cursor) confirmsSeasonList() bool {
 	c.skipAny(" -+.", 3)
@@ -127,26 +113,6 @@ func (c cursor) confirmsSeasonList() bool {
 		return false
 	}
 	return c.acceptAny("complete", "extras", "ova", "movies", "+", "specials", "dvd", "batch") || c.text[c.i-1] == '+'
-}
-
-// markAfterSeason reads the number right after a season as the episode: "Season 11 01", "S02 03", "S01.07".
-func (p *markerStage) markAfterSeason() {
-	i := p.seasonSpan.to
-	if !p.w.inSameBracket(i-1, i) || !p.w.isPlainNumber(i) || p.w.length(i) < 2 || p.w.length(i) > 3 {
-		return
-	}
-	gap := p.w.gapBefore(i)
-	if gap != " " && gap != "." {
-		return
-	}
-	if p.w.gapAfter(i) == "." && p.w.classAt(i+1) == number && p.w.length(i+1) == 1 {
-		return
-	}
-	if role := p.w.roleAt(i + 1); role == ofWord || role == episodeWord {
-		return
-	}
-	p.setEpisode(i, i+1, float64(p.w.tokens[i].num))
-	p.extendRange()
 }
 
 // markSeasonSpelled marks a season that is spelled out or a Roman numeral: "Saison VII", "Season Two", "Saison sept".

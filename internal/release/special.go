@@ -91,10 +91,8 @@ type specialWord struct {
 
 // specialRules decide whether such a word is one, and not a word of the title.
 var specialRules = []rule[specialWord, bool]{
-	newRule("alone in a bracket", "[Quiet] Silver Rail [Menu].mkv -> Silver Rail MENU extra",
+	newRule("alone in a bracket", "Silver Rail [Menu].mkv -> Silver Rail MENU extra",
 		func(s specialWord) bool { return s.w.isAloneInBracket(s.index) || s.isAloneWithNumber() }, true),
-	newRule("in a bracket with others", "[组][银色铁道 PV][07][1080p] -> 银色铁道 PV e7 episode",
-		func(s specialWord) bool { return s.bracket >= 0 }, false),
 	newRule("two letters that are not in capitals", "Silver Rail Ed.mkv -> Silver Rail Ed",
 		func(s specialWord) bool {
 			return isOneOf(s.lower(), "op", "ed", "pv", "cm", "sp") && !hasNoLowerCase(s.text())

@@ -149,7 +149,7 @@ func trimTitle(s string) string {
 	for {
 		r, n := utf8.DecodeLastRuneInString(s)
 		switch {
-		case n == 0, r == '+' && startsWithSpacedDash(whole[len(s):]):
+		case n == 0, strings.ContainsRune("+*#", r) && startsWithSpacedDash(whole[len(s):]):
 			return s
 		case isTitleEdge(r) && !(r == '-' && strings.HasSuffix(s, "--")), strings.ContainsRune("([{#", r):
 		case r == '.' && !strings.HasSuffix(s, "...") && !endsWithInitial(s):
@@ -160,8 +160,8 @@ func trimTitle(s string) string {
 	}
 }
 
-// startsWithSpacedDash reports whether s starts with a space and a dash. A plus before it belongs to the title:
-// "Title + - 07".
+// startsWithSpacedDash reports whether s starts with a space and a dash. A plus or star before it belongs to the title:
+// "Title + - 07", "Title* - 07".
 func startsWithSpacedDash(s string) bool {
 	rest := strings.TrimLeft(s, " ")
 	return len(rest) < len(s) && strings.HasPrefix(rest, "-")

@@ -30,15 +30,6 @@ var titleEndRules = []rule[titleWord, bool]{
 	newRule("a volume of a fansub release", "[Quiet] Silver Rail Vol.3.mkv -> Silver Rail", func(t titleWord) bool {
 		return t.index > t.titleStart && t.stage.layout.fansubStyle && t.stage.layout.yearAt < 0 && t.isVolume()
 	}, true),
-	newRule("a version at the end", "Silver Rail v2.mkv -> Silver Rail v2", func(t titleWord) bool {
-		return t.tag == tagVersion && t.index > t.titleStart &&
-			(t.w.titleMayEndBefore(t.index+1) || isSpacedDash(t.gapAfter()))
-	}, true),
-	newRule("a version or film that begins the title, or a version inside",
-		"Silver Rail V2 Night Train.mkv -> Silver Rail V2 Night Train v2",
-		func(t titleWord) bool {
-			return t.tag == tagVersion && t.index > t.titleStart || t.tag == tagMovie && t.index == t.titleStart
-		}, false),
 	newRule("a season, an episode, a year or another tag", "Silver Rail S02E05.mkv -> Silver Rail s2 e5 episode",
 		func(t titleWord) bool { return t.isStrong() }, true),
 	newRule(
@@ -50,12 +41,6 @@ var titleEndRules = []rule[titleWord, bool]{
 		},
 		true,
 	),
-	newRule("a word for an extra or special after the title", "Silver Rail SP, 7.mkv -> Silver Rail SP special",
-		func(t titleWord) bool {
-			return t.weak && t.index > t.titleStart && t.stage.marks.special != "" &&
-				(t.tag == tagExtra || t.tag == tagSpecial) &&
-				t.stage.numbers.isSpecial(t.index)
-		}, true),
 }
 
 func (p *titleStage) endOfTitle(from int) int {

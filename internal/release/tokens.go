@@ -143,20 +143,7 @@ func (p *words) titleEndsAfterNumber(i int) bool {
 	case !t.weak, t.tag == tagEnd, t.tag == tagBatch && p.lower(j) == "complete":
 		return true
 	}
-	return p.onlyTagsFollow(j, i+16)
-}
-
-func (p *words) onlyTagsFollow(i, to int) bool {
-	for j := i; j < to && p.inSameBracket(i, j); j++ {
-		p.steps++
-		if p.tokens[j].tag == noTag {
-			return false
-		}
-		if !p.tokens[j].weak {
-			return true
-		}
-	}
-	return true
+	return false
 }
 
 func leadingDigits(w string) int {
@@ -303,10 +290,6 @@ func numberMayEnd(c cursor) bool {
 	n := leadingDigits(c.text[c.i:])
 	c.i += n
 	return n <= 2 || !c.atWordEnd()
-}
-
-func anotherEpisodeFollows(c cursor) bool {
-	return (c.peek() == 'e' || c.peek() == 'x') && isDigit(c.peekAt(1))
 }
 
 func (c *cursor) readHalf(v *float64) {

@@ -125,15 +125,21 @@ func isApostrophe(r rune) bool {
 func Compact(s string) string { return strings.ReplaceAll(Normalize(s), " ", "") }
 
 // SequelSigns returns the signs by which the titles of sequels differ from the first title ("Title!!", "Title'", "Title
-// √A"), and which Normalize drops. It leaves out single exclamation marks and hearts, whose use varies.
+// √A", "Title*"), and which Normalize drops. It leaves out single exclamation and question marks and hearts, whose use
+// varies.
 func SequelSigns(text string) string {
 	var out strings.Builder
-	runes := []rune(norm.NFKC.String(text))
+	runes := []rune(norm.NFKC.String(strings.ReplaceAll(text, "´", "'"))) // which NFKC makes a space
 	for i, r := range runes {
+		alike := func(k int) bool {
+			return k >= 0 && k < len(runes) && (runes[k] == r || strings.ContainsRune("!?", r) && strings.ContainsRune("!?",
+				runes[k]))
+		}
+		last := i+1 == len(runes)
 		switch {
-		case strings.ContainsRune("+°√", r),
-			strings.ContainsRune("!♪☆★♥♡", r) && (i > 0 && runes[i-1] == r || i+1 < len(runes) && runes[i+1] == r),
-			isApostrophe(r) && (i+1 == len(runes) || !unicode.IsLetter(runes[i+1])):
+		case strings.ContainsRune("+°√", r), strings.ContainsRune("*#", r) && last,
+			strings.ContainsRune("!?♪☆★♥♡", r) && (alike(i-1) || alike(i+1)),
+			isApostrophe(r) && (last || !unicode.IsLetter(runes[i+1])):
 			out.WriteRune(r)
 		}
 	}
