@@ -71,6 +71,11 @@ func newHint(s preparedSeries, c scoredContender) Hint {
 	h.fillMissing(own)
 	for _, r := range others {
 		h.fillMissing(confirmedSequel(r.norm, entryTitle{}, c.titles))
+		if _, rest, ok := strings.Cut(r.norm, matched+" "); ok {
+			if base, seq := splitSequel("x " + rest); base == "x" {
+				h.fillMissing(seq) // "Title" and "Title V"
+			}
+		}
 	}
 	h.Year = cmp.Or(h.Year, s.Year)
 	return h
@@ -103,6 +108,9 @@ func (h *Hint) findArcs(others []reading, c scoredContender) {
 // a show called "Title 2" is not a season.
 func confirmedSequel(norm string, matched entryTitle, titles []entryTitle) Sequel {
 	base, seq := splitSequel(norm)
+	if base, last := cutMarker(norm); slices.ContainsFunc(titles, func(t entryTitle) bool { return t.norm == base }) {
+		seq = last // the number before it belongs to the show's title
+	}
 	if seq.IsZero() {
 		base, seq = matched.base, matched.sequel
 	}
@@ -225,7 +233,6 @@ func seasonBySharedWord(p *placer) int {
 		}
 	}
 	found := 0
-	p.selectingWords = nil
 	texts, afterShow := arcTexts(p)
 	for _, text := range texts {
 		for _, w := range distinctiveWords(p, text) {
@@ -237,7 +244,6 @@ func seasonBySharedWord(p *placer) int {
 				return 0
 			}
 			found = in[0]
-			p.selectingWords = append(p.selectingWords, w)
 		}
 	}
 	return found

@@ -141,16 +141,15 @@ type placer struct {
 	hint    Hint
 	mapping *Mapping
 	*preparedEntry
-	numbers        []int // the file's episode numbers, or those of all files of its folder
-	allOfFolder    bool  // numbers are those of all files of the folder
-	season         int   // the season stated by the name or the matched title, 0 for none
-	part           int
-	folderLast     int      // the greatest episode number in the folder
-	year           int      // the year in the name if it is not the entry's first year, otherwise 0
-	selectingWords []string // the words of the title that selected the season
-	steps          []lang.Text
-	origin         Origin
-	err            error
+	numbers     []int // the file's episode numbers, or those of all files of its folder
+	allOfFolder bool  // numbers are those of all files of the folder
+	season      int   // the season stated by the name or the matched title, 0 for none
+	part        int
+	folderLast  int // the greatest episode number in the folder
+	year        int // the year in the name if it is not the entry's first year, otherwise 0
+	steps       []lang.Text
+	origin      Origin
+	err         error
 }
 
 func newPlacer(ctx context.Context, src Source, rel release.Release, res Resolution) *placer {

@@ -109,7 +109,8 @@ func TestPlaceFollowsTheFetchedEpisodes(t *testing.T) {
 		{"second season that was a second cour", rel("Moth Parade", inSeason(2), eps(3)), "tv 2 S01E15"},
 		{"part of a later season", rel("Clockwork Isle", inSeason(2), inPart(2), eps(6)), "tv 12 S02E18"},
 		{"part of the first season", rel("Clockwork Isle", inPart(2), eps(1)), "tv 12 S01E12"},
-		{"part counted on, or not", rel("Clockwork Isle", inSeason(2), inPart(2), eps(18)), "tv 12 -"},
+		{"part counted on", rel("Clockwork Isle", inSeason(2), inPart(2), eps(18)), "tv 12 S02E18"},
+		{"a part that is a season", rel("Endless Tide", inPart(3), eps(80)), "tv 4 S03E80"},
 		{"no such part", rel("Clockwork Isle", inSeason(1), inPart(3), eps(1)), "tv 12 -"},
 		{"a part of an episode", rel("Clockwork Isle", inSeason(2), inPart(2), ofEpisode, eps(6)), "tv 12 S02E06"},
 		{"rolling number", rel("Endless Tide", eps(70)), "tv 4 S02E70"},
@@ -386,8 +387,8 @@ func TestSeasonsAreFoundByHowTheirJapaneseNamesAreRead(t *testing.T) {
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			harbor := series(3, "Salt Harbor", "塩港", 2018, season(1, "1-12@2018-04-07"), season(2, "1-12@2019-04-06"),
-				season(3, "1-13@2020-04-04"))
+			harbor := series(3, "Salt Harbor", "塩港", 2018, season(1, "1-12@2018-04-07").named("Salt Harbor: Ebb"),
+				season(2, "1-12@2019-04-06"), season(3, "1-13@2020-04-04"))
 			w := japanese{&world{entries: []*Entry{harbor.alt(row.title).alt(row.alt...)}}, row.names}
 			res := &Resolver{Source: w, Options: DefaultOptions()}
 			r := rel(row.title, eps(3))

@@ -313,8 +313,8 @@ func scriptClass(r rune) int {
 }
 
 // sortByLikelihood sorts titles by how likely a search finds them. These come later: Chinese titles, because each
-// region has its own; Latin titles that the index lacks, which may be misspelt; titles with macrons, because "ō" does
-// not find "ou"; and texts such as "09EX", which may be a number with a remark.
+// region has its own; Latin titles that the index lacks, which may be misspelt; and titles with macrons, because "ō"
+// does not find "ou".
 func sortByLikelihood(texts []string, unlisted bool) {
 	rank := func(t string) int {
 		script := title.Script(t)
@@ -323,8 +323,6 @@ func sortByLikelihood(texts []string, unlisted bool) {
 			after = script == "latin" || utf8.RuneCountInString(t) < minPhraseLength
 		}
 		switch {
-		case isNumberWithRemark(t):
-			return 3
 		case strings.ContainsAny(t, "āīūēōĀĪŪĒŌ"):
 			return 2
 		case after:
@@ -338,8 +336,3 @@ func sortByLikelihood(texts []string, unlisted bool) {
 // minPhraseLength is the least length, in characters, of an East Asian title that is probably unique. Several works may
 // share a shorter one.
 const minPhraseLength = 4
-
-func isNumberWithRemark(t string) bool {
-	rest := strings.TrimLeft(t, "0123456789")
-	return rest != t && rest != "" && !strings.Contains(t, " ") && title.Script(rest) == "latin"
-}

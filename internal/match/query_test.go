@@ -93,7 +93,6 @@ func TestQueriesGoFromTheWholeTitleToItsParts(t *testing.T) {
 			[]string{"tv Salt Harbor 0", "movie Salt Harbor 0", "tv SaltHarbor 0"},
 		},
 		{"Chinese after other scripts", rel("灯守之城", also("灯守の町"), eps(1)), TV, []string{"tv 灯守の町 0", "tv 灯守之城 0"}},
-		{"digits with a remark last", rel("09EX", also("蛾行列"), eps(1)), TV, []string{"tv 蛾行列 0", "tv 09EX 0"}},
 		{"digits that are a title", rel("11eyes", eps(1)), TV, []string{"tv 11eyes 0"}},
 		{"other reading", rel("Moth", also("蛾行列"), eps(1)), TV, []string{"tv Moth 0", "tv 蛾行列 0"}},
 	} {

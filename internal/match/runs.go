@@ -269,15 +269,6 @@ func placeInOnlyLongSeason(p *placer) placement {
 		"only season %d has as many episodes", only)
 }
 
-// sharesUnofficialTitle reports whether a season's name begins with the same unofficial title as the file's name. Both
-// are then in one language, so the season's name would have matched if it were the right one.
-func (p *placer) sharesUnofficialTitle(season string) bool {
-	plain := longestTitlePrefix(title.Normalize(season), p.titles)
-	return !isOfficialTitle(p.titles, plain) && slices.ContainsFunc(p.hint.Arcs, func(a ArcTitle) bool {
-		return longestTitlePrefix(a.Title, p.titles) == plain
-	})
-}
-
 // placeInSecondSeason handles a subtitle that no season has as its name. If the show has two seasons, it takes the
 // second.
 func placeInSecondSeason(p *placer) placement {
@@ -296,9 +287,6 @@ func placeInSecondSeason(p *placer) placement {
 		return placement{} // the subtitle follows a short title, so it may be the rest of the full title
 	}
 	n := seasons[1][0].season
-	if s, _ := p.entry.season(n); p.sharesUnofficialTitle(s.Name) {
-		return placement{} // see sharesUnofficialTitle
-	}
 	return p.placementAt(slotsByNumber(seasonSlots(p.episodes, n), p.numbers), viaSecondSeason,
 		"only season %d has another title than the show", n)
 }

@@ -182,8 +182,12 @@ func seasonByEnglishName(p *placer) int {
 	return seasonNamedIn(e, p.titles, arcs[i].Title, arcs[i].Title, arcs[i].Remainder)
 }
 
-// withSeasonNamesIn returns a copy of the entry with season names in another language, nil if they can't be fetched.
+// withSeasonNamesIn returns a copy of the entry with season names in another language, nil if they can't be fetched. It
+// does not ask if all seasons are called "Season 2" in the display language, unless that is an East Asian one.
 func (p *placer) withSeasonNamesIn(language string) *Entry {
+	if len(p.entry.namedSeasons()) == 0 && !hasEastAsianNames(p.entry) {
+		return nil
+	}
 	names, o, err := p.source.SeasonNames(p.ctx, p.entry.ID, language)
 	if errors.Is(err, ErrNoEntry) {
 		return nil
@@ -227,7 +231,11 @@ func placeByPart(p *placer) placement {
 	parts := splitRuns(list, courPause)
 	if p.part > len(parts) {
 		p.addStep("no part %d between pauses", p.part)
-		return placement{}
+		if p.season > 0 {
+			return placement{}
+		}
+		return p.placementAt(slotsByNumber(seasonSlots(p.episodes, p.part), p.numbers), viaPartNumber,
+			"part %d is season %d, which has the number", p.part, p.part)
 	}
 	part := parts[p.part-1]
 	return firstFound(

@@ -1,7 +1,6 @@
 package match
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -66,7 +65,7 @@ var doubts = []struct {
 	}},
 	{"there are as many specials", 0.8, func(p *placer, at placement) bool {
 		return p.hasEnoughSpecials() &&
-			(at.method == viaSharedWord && specialSharesWords(p) || at.method == viaJapaneseReading || mayBeOtherSeason(p, at))
+			(at.method == viaSharedWord || at.method == viaJapaneseReading || mayBeOtherSeason(p, at))
 	}},
 	{"a special has that title too", 0.5, func(p *placer, at placement) bool {
 		called := func(n specialName) bool {
@@ -111,15 +110,14 @@ var doubts = []struct {
 			p.hasSeveralSeasons() && longestTitlePrefix(t.base, p.titles) != "" && !p.isShowTitle(t.base, title.MayBeReading)
 	}},
 	{"the number may count over all seasons", 0.5, func(p *placer, at placement) bool {
-		if at.method != viaPartNumber {
+		if at.method != viaPartNumber || p.statesSeason() {
 			return false
 		}
 		over := p.placementAt(slotsByPosition(p.episodes, p.numbers, 0), viaOverallPosition, "")
 		return over.ok && over.label() != at.label()
 	}},
 	{"the title says that it is a film or a special", 0.5, func(p *placer, _ placement) bool {
-		special := func(a ArcTitle) bool { return hasDerivedWorkWord(a.Remainder) || hasFilmWord(a.Remainder) }
-		return slices.ContainsFunc(p.hint.Arcs, special) ||
+		return slices.ContainsFunc(p.hint.Arcs, func(a ArcTitle) bool { return hasDerivedWorkWord(a.Remainder) }) ||
 			slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool {
 				return hasFilmWord(t.Text) && !p.isShowTitle(title.Normalize(t.Text), nil)
 			})
@@ -146,15 +144,6 @@ var doubts = []struct {
 }
 
 func (p *placer) hasEnoughSpecials() bool { return len(p.specials) >= p.highestNumber() }
-
-// specialSharesWords reports whether a special's name also has the words that selected the season. A special without a
-// real name counts too.
-func specialSharesWords(p *placer) bool {
-	return slices.ContainsFunc(p.specialNames, func(n specialName) bool {
-		return n.norm == "" || !hasDerivedWorkWord(n.norm) &&
-			(len(p.selectingWords) == 0 || isSubset(p.selectingWords, significantWords(n.norm)))
-	})
-}
 
 func hasDerivedWorkWord(norm string) bool {
 	return slices.ContainsFunc(strings.Fields(norm), func(w string) bool { return words().derivedWorkWords[w] })
@@ -227,35 +216,14 @@ func (p *placer) anotherTitleNamesShow() bool {
 	})
 }
 
-// hasBetterReading reports whether t, which may be the reading of the show's Japanese title, says more than that or
-// something else: another title of the show has all words of t but one, or begins like t and is a better reading.
+// hasBetterReading reports whether t, which may be the reading of the show's Japanese title, says more than that: the
+// show has another title with all words of t but one.
 func (p *placer) hasBetterReading(t entryTitle) bool {
 	read := strings.Fields(t.norm)
 	return slices.ContainsFunc(p.titles, func(o entryTitle) bool {
 		other := strings.Fields(o.norm)
-		switch {
-		case !p.isShowTitle(o.norm, title.MayBeReading):
-			return false
-		case len(other)+1 == len(read) && isSubset(other, read):
-			return true
-		}
-		return !o.primary && title.Script(o.norm) == "latin" && other[0] == read[0] && o.base != t.base &&
-			!hasWordPrefix(t.norm, o.norm) && !hasWordPrefix(o.norm, t.norm) &&
-			title.Similarity(o.norm, t.norm) < simSameReading && p.misfit(o.norm) < p.misfit(t.norm)
+		return len(other)+1 == len(read) && isSubset(other, read) && p.isShowTitle(o.norm, title.MayBeReading)
 	})
-}
-
-const simSameReading = 0.85 // titles at least this similar may be two romanisations of one title
-
-// misfit returns how badly a Latin title fits the show's Japanese titles as their reading (see title.ReadingMisfit).
-func (p *placer) misfit(latin string) float64 {
-	best := math.Inf(1)
-	for _, t := range p.titles {
-		if misfit, ok := title.ReadingMisfit(t.text, latin); t.primary && title.Script(t.text) == "ja" && ok {
-			best = min(best, misfit)
-		}
-	}
-	return best
 }
 
 // yearSelectsSeason reports whether the episodes aired in the year of the name, and no other long enough season did.
