@@ -237,10 +237,11 @@ type filmSpellings struct {
 	beforeFilmWord   string // the text before the first film word; may be ""
 }
 
-// preparedSeries is a series with its readings, and with variants of them without brackets or with the episode number.
+// preparedSeries is a series with its readings, and with variants of them, such as without brackets or with the episode
+// number.
 type preparedSeries struct {
 	Series
-	readings, withoutBrackets, withEpisodeNumber []reading
+	readings, variants, withEpisodeNumber []reading
 }
 
 func prepareSeries(s Series) preparedSeries {
@@ -259,7 +260,7 @@ func prepareSeries(s Series) preparedSeries {
 		return out
 	}
 	q := preparedSeries{
-		s, prepare(s.Titles), prepare(addWithoutBrackets(s.Titles)[len(s.Titles):]),
+		s, prepare(s.Titles), prepare(addVariants(s.Titles)[len(s.Titles):]),
 		prepare(s.titlesWithNumber()),
 	}
 	if len(q.readings) > 0 && q.readings[0].From == release.FromName {
@@ -321,11 +322,14 @@ func weightedLength(s string) int {
 	return n
 }
 
-// addWithoutBrackets adds a copy of each reading that ends in brackets, without them: "Title" for "Title (Uncut)". The
-// brackets may be part of the title or a remark.
-func addWithoutBrackets(readings []release.Title) []release.Title {
+// addVariants adds a copy of each reading that has umlauts or ends in brackets, without them: "Maerchen" for "Märchen",
+// "Title" for "Title (Uncut)". The brackets may be part of the title or a remark.
+func addVariants(readings []release.Title) []release.Title {
 	out := readings
 	for _, r := range readings {
+		if text := title.SpellUmlauts(r.Text); text != r.Text {
+			out = append(slices.Clip(out), release.Title{Text: text, Lang: r.Lang, From: r.From})
+		}
 		i := strings.LastIndexAny(r.Text, "(（[［")
 		if t := strings.TrimSpace(r.Text); i > 0 && strings.LastIndexAny(t, ")）]］") > i &&
 			strings.TrimSpace(r.Text[:i]) != "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -400,5 +401,37 @@ func TestSeasonsAreFoundByHowTheirJapaneseNamesAreRead(t *testing.T) {
 				t.Errorf("%s, want %s: %s", outcome(d), row.want, d.Reason)
 			}
 		})
+	}
+}
+
+// inLanguages is a world whose series has other season names in each language.
+type inLanguages struct {
+	*world
+	names map[string]map[int]string
+}
+
+func (w inLanguages) SeasonNames(_ context.Context, _ int, language string) (map[int]string, Origin, error) {
+	return w.names[language], Origin{}, nil
+}
+
+func TestTheDisplayLanguageDoesNotChangeTheEvidence(t *testing.T) {
+	names := map[string]map[int]string{
+		"en-US": {1: "Season 1", 2: "Lantern Train Arc", 3: "Wharf Village Arc"},
+		"ko-KR": {1: "시즌 1", 2: "등불열차편", 3: "부두마을편"},
+	}
+	var got []string
+	for _, display := range []string{"en-US", "ko-KR"} {
+		club := series(30, "Lantern Blade", "灯滅の刃", 2019, season(1, "1-26@2019-04-06"), season(2, "1-7@2021-10-10"),
+			season(3, "1-11@2023-04-09")).alt("등불의 칼날")
+		for i := range club.Seasons {
+			club.Seasons[i].Name = names[display][i+1]
+		}
+		res := &Resolver{Source: inLanguages{&world{entries: []*Entry{club}}, names}, Options: DefaultOptions()}
+		s := Group([]File{{Release: rel("등불의 칼날 부두마을편", eps(3))}})[0]
+		d := res.Place(t.Context(), s.Files, res.ResolveAmong(t.Context(), s, []Hit{club.Hit()}))[0]
+		got = append(got, fmt.Sprintf("%s %.3f", outcome(d), d.Confidence))
+	}
+	if got[0] != got[1] || !strings.HasPrefix(got[0], "tv 30 S03E03") {
+		t.Errorf("in English %s, in Korean %s", got[0], got[1])
 	}
 }

@@ -141,7 +141,7 @@ func searchTexts(titles []release.Title) (whole, bases, parts, pieces []string) 
 			add(base)
 		}
 	}
-	for _, t := range addWithoutBrackets(titles)[len(titles):] {
+	for _, t := range addVariants(titles)[len(titles):] {
 		add(t.Text)
 	}
 	m := len(out)
@@ -162,6 +162,7 @@ func searchTexts(titles []release.Title) (whole, bases, parts, pieces []string) 
 		add(firstWords(t.Text))
 	}
 	for _, t := range titles {
+		add(title.RestoreUmlauts(t.Text))
 		if text := searchText(t.Text); strings.Count(text, " ") < maxJoinedSpaces {
 			add(strings.ReplaceAll(text, " ", ""))
 		}

@@ -249,6 +249,9 @@ func (j *resolveJob) chooseContender(ctx context.Context) Resolution {
 		j.fetchContender(ctx, i)
 		v = rankContenders(j.pool)
 	}
+	if len(v.contenders) > 0 && j.nameSeasons(ctx, v.contenders[0]) {
+		v = rankContenders(j.pool)
+	}
 	out := Outcome{Status: Unmatched, Candidates: candidates(v.contenders)}
 	switch {
 	case j.err != nil &&
@@ -271,6 +274,33 @@ func (j *resolveJob) chooseContender(ctx context.Context) Resolution {
 			lang.Textf("%q is %q", best.match.reading.Text, best.match.title.text))
 	}
 	return j.resolution(out)
+}
+
+// nameSeasons scores a contender again with its seasons' names in the language of a title that goes on after the
+// show's, so that the display language makes no difference. It reports whether it did.
+func (j *resolveJob) nameSeasons(ctx context.Context, c scoredContender) bool {
+	if c.entry == nil || c.match.sim >= simWithPartName || j.series.HasSeason {
+		return false
+	}
+	var arcs []ArcTitle
+	for _, r := range j.series.readings {
+		if rest := textAfterTitle(r.norm, c.titles); rest != r.norm && hasSpacelessScript(rest) {
+			arcs = append(arcs, ArcTitle{Title: r.norm})
+		}
+	}
+	_, language := foreignArcTitle(arcs, c.titles)
+	if language == "" {
+		return false
+	}
+	named, o, err := c.entry.withSeasonNames(ctx, j.resolver.Source, language)
+	if named == nil || err != nil {
+		return false // Place asks again
+	}
+	j.addStep("entry", &o, "%s %d with its seasons' names in %s", c.hit.Kind, c.hit.ID, language)
+	i := slices.IndexFunc(j.pool, func(o scoredContender) bool { return o.hit.Kind == c.hit.Kind && o.hit.ID == c.hit.ID })
+	c.named = named
+	j.pool[i] = scoreContender(j.series, c.contender)
+	return true
 }
 
 // minLikelihood is the likelihood that the best contender needs for "ambiguous" instead of "unmatched". Rivals

@@ -455,3 +455,37 @@ func TestResolveTakesOtherSitesIDs(t *testing.T) {
 		t.Errorf("an id that cannot be looked up: %+v after %v, want it pending without a search", got, w.asked)
 	}
 }
+
+func TestUmlautsMayBeSpelledWithTwoLetters(t *testing.T) {
+	for _, row := range []struct{ atTMDB, inName string }{
+		{"Märchen der Küste", "Maerchen der Kueste"},
+		{"Maerchen der Kueste", "Märchen der Küste"},
+		{"Märchen der Küste", "Marchen der Kuste"},
+	} {
+		w := &world{entries: []*Entry{series(3, row.atTMDB, "海岸のメルヘン", 2018, season(1, "1-12@2018-04-07"))}}
+		res := &Resolver{Source: w, Options: DefaultOptions()}
+		s := Group([]File{{Release: rel(row.inName, eps(3))}})[0]
+		if d := res.Resolve(t.Context(), s); d.ID != 3 || d.Confidence < 0.95 {
+			t.Errorf("%s for %s: %s with confidence %.3f", row.inName, row.atTMDB, d.Status, d.Confidence)
+		}
+	}
+}
+
+func TestALiveActionNamesakeIsARival(t *testing.T) {
+	drawn := series(25, "Harvest Gate", "収穫の門", 2014, season(1, "1-12@2014-01-05"))
+	live := series(24, "Harvest Gate", "収穫の門", 2015, season(1, "1-10@2015-01-05"))
+	live.Genres = []int{18}
+	plain := rel("Harvest Gate", eps(3))
+	plain.Name = plain.Title
+	var confidences []float64
+	for _, r := range []release.Release{rel("Harvest Gate", eps(3)), plain} {
+		res := &Resolver{Source: &world{entries: []*Entry{live, drawn}}, Options: DefaultOptions()}
+		d := res.Resolve(t.Context(), Group([]File{{Release: r}})[0])
+		if confidences = append(confidences, d.Confidence); len(d.Candidates) != 2 || d.ID != 25 {
+			t.Errorf("%s: %s %d, candidates %v", r.Name, d.Status, d.ID, d.Candidates)
+		}
+	}
+	if confidences[0] <= confidences[1] {
+		t.Errorf("a fansub name is no more certain than a plain one: %v", confidences)
+	}
+}

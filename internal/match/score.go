@@ -44,11 +44,12 @@ const (
 type contender struct {
 	hit               Hit
 	entry             *Entry
-	foundByYear       bool // found by a query with a year
-	showsQuery        bool // a visible title contains the query
-	foundByWholeTitle bool // found by a query for a whole title
-	fromCaller        bool // given by the caller, not found by a search
-	otherKind         bool // not of the kind that the name suggests
+	named             *Entry // entry with season names in the language of the name; nil if not needed
+	foundByYear       bool   // found by a query with a year
+	showsQuery        bool   // a visible title contains the query
+	foundByWholeTitle bool   // found by a query for a whole title
+	fromCaller        bool   // given by the caller, not found by a search
+	otherKind         bool   // not of the kind that the name suggests
 }
 
 type scoredContender struct {
@@ -68,7 +69,7 @@ func scoreContender(s preparedSeries, c contender) scoredContender {
 	} else {
 		out.titles = hitTitles(c.hit)
 	}
-	readings := slices.Concat(s.readings, s.withoutBrackets)
+	readings := slices.Concat(s.readings, s.variants)
 	film := c.hit.Kind == Movie
 	if film {
 		readings = append(readings, s.withEpisodeNumber...)
@@ -82,7 +83,7 @@ func scoreContender(s preparedSeries, c contender) scoredContender {
 	}
 	out.match = bestTitleMatch(readings, want, out.titles)
 	if c.entry != nil {
-		out.match = matchPartNames(s.readings, c.entry, out.titles, out.match)
+		out.match = matchPartNames(s.readings, cmp.Or(c.named, c.entry), out.titles, out.match)
 	}
 	likeness := lang.Textf("%q is like %q", out.match.reading.Text, out.match.title.text)
 	if out.match.reading.Text == out.match.title.text {

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strconv"
@@ -182,28 +183,38 @@ func seasonByEnglishName(p *placer) int {
 	return seasonNamedIn(e, p.titles, arcs[i].Title, arcs[i].Title, arcs[i].Remainder)
 }
 
-// withSeasonNamesIn returns a copy of the entry with season names in another language, nil if they can't be fetched. It
-// does not ask if all seasons are called "Season 2" in the display language, unless that is an East Asian one.
+// withSeasonNamesIn returns a copy of the entry with season names in another language, nil if they can't be fetched.
 func (p *placer) withSeasonNamesIn(language string) *Entry {
-	if len(p.entry.namedSeasons()) == 0 && !hasEastAsianNames(p.entry) {
-		return nil
-	}
-	names, o, err := p.source.SeasonNames(p.ctx, p.entry.ID, language)
-	if errors.Is(err, ErrNoEntry) {
-		return nil
-	}
+	e, o, err := p.entry.withSeasonNames(p.ctx, p.source, language)
 	if err != nil {
 		p.err = err
-		return nil
 	}
-	p.origin = p.origin.CombinedWith(o)
-	local := *p.entry
-	local.Seasons = slices.Clone(p.entry.Seasons)
+	if e != nil {
+		p.origin = p.origin.CombinedWith(o)
+		p.addStep("fetched the seasons' names in %s", language)
+	}
+	return e
+}
+
+// withSeasonNames returns a copy of the entry with season names in another language, nil if there are none. It does not
+// ask if all seasons are called "Season 2" in the display language, unless that is an East Asian one.
+func (e *Entry) withSeasonNames(ctx context.Context, source Source, language string) (*Entry, Origin, error) {
+	if len(e.namedSeasons()) == 0 && !hasEastAsianNames(e) {
+		return nil, Origin{}, nil
+	}
+	names, o, err := source.SeasonNames(ctx, e.ID, language)
+	if errors.Is(err, ErrNoEntry) {
+		return nil, o, nil
+	}
+	if err != nil {
+		return nil, o, err
+	}
+	local := *e
+	local.Seasons = slices.Clone(e.Seasons)
 	for i := range local.Seasons {
 		local.Seasons[i].Name = names[local.Seasons[i].Number]
 	}
-	p.addStep("fetched the seasons' names in %s", language)
-	return &local
+	return &local, o, nil
 }
 
 func (p *placer) hasSeveralSeasons() bool {

@@ -66,14 +66,13 @@ func distinctEntryTitles(all []AltTitle, own int) []entryTitle {
 	}
 	for i, a := range all {
 		add(i, a.Title, a)
-		if strings.Contains(
-			a.Title,
-			"(TV)",
-		) { // TMDB's mark for a series that shares its title with a film; file names lack it
-			add(i, strings.Replace(a.Title, "(TV)", "", 1), a)
+		if plain := strings.Replace(a.Title, "(TV)", "", 1); plain != a.Title {
+			add(i, plain, a) // TMDB's mark for a series that shares its title with a film; file names lack it
 		}
-		if r := title.Romanize(a.Title); r != a.Title {
-			add(i, r, a)
+		for _, r := range []string{title.Romanize(a.Title), title.SpellUmlauts(a.Title)} {
+			if r != a.Title {
+				add(i, r, a)
+			}
 		}
 	}
 	return out
@@ -120,7 +119,7 @@ func NamesWholeEntry(s Series, e *Entry) bool {
 	q, titles := prepareSeries(Series{Titles: readings}), entryTitles(e)
 	heads := e.Kind == Movie && e.Year == s.Year && s.Year != 0
 	want := nameFacts{season: s.Season, part: s.Part, year: s.Year, ignoreSubtitles: heads}
-	best := bestTitleMatch(slices.Concat(q.readings, q.withoutBrackets), want, titles)
+	best := bestTitleMatch(slices.Concat(q.readings, q.variants), want, titles)
 	return matchPartNames(q.readings, e, titles, best).sim >= simWithoutSubtitle
 }
 

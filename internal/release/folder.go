@@ -91,6 +91,7 @@ func (s *stages) applyFolders(r *Release, dirs []string) {
 		case isYearFolder(w) && !(self.untitled && len(r.Episodes)+len(r.Seasons) > 0):
 			continue // a folder of films of one year, but in "1983/S01E02.mkv", "1983" is a show
 		case r.Folder.Title != "" || depth > 3:
+			s.addWholeTitle(r, text)
 			return
 		default:
 			addFolder(r, s.read(text, true), &self, depth)
@@ -99,6 +100,29 @@ func (s *stages) applyFolders(r *Release, dirs []string) {
 			}
 		}
 		depth++
+	}
+}
+
+// addWholeTitle puts the title of a folder before the other titles if those are its end or its initials:
+// "Harbour Derby Lantern Gray/Lantern Gray S2/LG - 05.mkv".
+func (s *stages) addWholeTitle(r *Release, folder string) {
+	p := s.read(folder, true)
+	if len(p.titles) == 0 || len(p.marks.episodes) > 0 {
+		return
+	}
+	whole := Title{Text: p.titles[0].Text, Lang: p.titles[0].Lang, From: FromParent}
+	words, initials := strings.Fields(title.Normalize(whole.Text)), ""
+	for _, w := range words {
+		initials += w[:1]
+	}
+	for _, short := range []string{title.Normalize(r.Title), title.Normalize(r.Folder.Title)} {
+		end := strings.HasSuffix(strings.Join(words, " "), " "+short)
+		if !end && (len(words) < 2 || strings.ReplaceAll(short, " ", "") != initials) {
+			return
+		}
+	}
+	if title.Normalize(r.Folder.Title) != strings.Join(words, " ") {
+		r.Title, r.Titles = whole.Text, append([]Title{whole}, r.Titles...)
 	}
 }
 

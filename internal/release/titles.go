@@ -44,6 +44,9 @@ func (p *titleStage) readTitlesInText() {
 	p.addTitleAcrossSeason()
 	p.addTitleWithTag(whole)
 	p.addFilmTitleWithoutCount()
+	if p.end+1 <= len(p.w.tokens) && p.w.tokenAt(p.end).word.value == "TV" && p.w.isAloneInBracket(p.end) {
+		p.titles = append(p.titles, Title{Text: p.titles[0].Text + " (TV)", Lang: p.titles[0].Lang}) // not its film or OVA
+	}
 	if p.isSceneShortForm() {
 		p.addTitle(p.layout.titleStart+1, p.end)
 	}

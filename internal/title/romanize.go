@@ -157,3 +157,14 @@ func writeHangul(b *strings.Builder, r, next rune) {
 	}
 	b.WriteString(letterTables().final[final])
 }
+
+var (
+	spelledUmlauts  = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "Ä", "Ae", "Ö", "Oe", "Ü", "Ue")
+	restoredUmlauts = strings.NewReplacer("ae", "ä", "oe", "ö", "ue", "ü", "Ae", "Ä", "Oe", "Ö", "Ue", "Ü")
+)
+
+// SpellUmlauts writes German umlauts as two letters: "Maerchen" for "Märchen".
+func SpellUmlauts(s string) string { return spelledUmlauts.Replace(s) }
+
+// RestoreUmlauts does the reverse, also where the two letters are no umlaut.
+func RestoreUmlauts(s string) string { return restoredUmlauts.Replace(s) }
