@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -73,6 +74,9 @@ func newMatch(f *factory) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		// Most of what a run allocates is soon garbage. Half as many collections cost only 5 MB of memory for a run over
+		// an unchanged library, which takes up to a third less time.
+		defer debug.SetGCPercent(debug.SetGCPercent(200))
 		return o.run(c.Context(), cfg, produce)
 	})
 	flags := cmd.Flags()
