@@ -253,7 +253,7 @@ func (o *organizeRun) finish(ctx context.Context, incomplete error) error {
 	if ctx.Err() != nil {
 		return &exitError{code: max(exitStatusOfSignal(ctx), exitInterrupted)}
 	}
-	result := o.planner.Plan()
+	result := o.plan(ctx)
 	if o.recordsFile == "" && len(o.disk.WalkedFolders()) == 0 {
 		result.UnownedByExtension = nil // the user named files, not their folders
 	}
@@ -284,6 +284,18 @@ func (o *organizeRun) finish(ctx context.Context, incomplete error) error {
 		return cmp.Or(o.promptForPlan(ctx, result), o.strictError(result, incomplete))
 	}
 	return o.strictError(result, incomplete)
+}
+
+// plan makes the plan. Cached answers tell under which other titles the library may have a show.
+func (o *organizeRun) plan(ctx context.Context) *organize.Result {
+	cached := nfoBuilder{cfg: o.cfg, warn: func(err error) { o.f.warn("%v", err) }}
+	defer cached.close()
+	return o.planner.Plan(func(e organize.Entry) []string {
+		if n := cached.loadEntry(ctx, &organize.NFOSpec{Entry: e}); n != nil {
+			return n.Titles
+		}
+		return nil
+	})
 }
 
 func (o *organizeRun) strictError(r *organize.Result, incomplete error) error {

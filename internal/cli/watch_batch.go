@@ -45,7 +45,7 @@ func (w *watchRun) organizeBatch(ctx context.Context, dirs []string) watch.Resul
 	if known, ok := errors.AsType[*exitError](err); err != nil && (!ok || known.code != exitIncomplete) {
 		return w.handleError(ctx, err)
 	}
-	plan := o.planner.Plan()
+	plan := o.plan(ctx)
 	result := w.recordSkipped(plan)
 	w.reportSkipped(plan)
 	o.onFileFailed = func(source string) { // a retry helps if the disk has space by then, or the permissions are different

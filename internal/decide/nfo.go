@@ -38,6 +38,9 @@ func (d *Deciders) NFOFromSearchRow(r *tmdb.MovieRow) *nfo.Entry {
 
 func (d *Deciders) addTitleAndIDs(n *nfo.Entry, e *match.Entry) *nfo.Entry {
 	n.Title, n.Year, n.IMDB, n.TVDB = d.source.titleLanguages.localize(e).Title, e.Year, e.IDs.IMDb, e.IDs.TVDB
+	for _, t := range e.Titles {
+		n.Titles = append(n.Titles, t.Title)
+	}
 	if d.index == nil {
 		return n
 	}

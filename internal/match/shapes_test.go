@@ -286,7 +286,7 @@ func targetOf(layout organize.Layout, name string, d match.Decision) string {
 		OriginalTitle: d.OriginalTitle, Year: d.Year, Confidence: &d.Confidence, EpisodeConfidence: d.EpisodeConfidence,
 		Season: d.Season, Episodes: d.Episodes, EpisodeTitles: d.EpisodeTitles,
 	})
-	plan := p.Plan()
+	plan := p.Plan(nil)
 	if len(plan.Units) == 0 {
 		return ""
 	}

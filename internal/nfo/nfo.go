@@ -18,6 +18,7 @@ type Entry struct {
 	ID            int    // on TMDB
 	Title         string
 	OriginalTitle string
+	Titles        []string // in all languages; no file contains them
 	Year          int
 
 	IMDB                      string

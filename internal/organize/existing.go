@@ -69,9 +69,15 @@ func (v *video) ids() []string {
 	return out
 }
 
+// hasOtherID reports whether a folder's name has an ID of a catalogue in which the work has another one.
+func (v *video) hasOtherID(folder string) bool {
+	catalogue, _, found := strings.Cut(parseFolderName(folder).id, "-")
+	return found && slices.ContainsFunc(v.ids(), func(id string) bool { return strings.HasPrefix(id, catalogue+"-") })
+}
+
 // findWorkFolders returns the subfolders that hold a work. It searches for an ID in the name, then for an NFO about the
-// work, then for the title and year, and for a show also for the title alone. It stops at the first of these that finds
-// any folder.
+// work, then for a title and the year, and for a show also for a title alone. It stops at the first of these that finds
+// any folder. A show's titles in other languages come last.
 func (d *folderIndex) findWorkFolders(in *folder, v *video, edition string, titles bool) []string {
 	if in.subfolders == nil {
 		in.subfolders = indexSubfolders(in)
@@ -88,44 +94,60 @@ func (d *folderIndex) findWorkFolders(in *folder, v *video, edition string, titl
 		return nil
 	}
 	for _, title := range []string{v.facts.title, v.facts.originalTitle, v.titleInName} {
-		if titleKey(title, "") == "" {
-			continue
-		}
-		noOtherWork := func(key string) []string {
-			return slices.DeleteFunc(d.filterByEdition(in, v, in.subfolders[key], edition), func(name string) bool {
-				return d.hasNFOOfOther(in, v.work.Entry, name)
-			})
-		}
-		if found := noOtherWork(titleKey(title, numberOrEmpty(v.facts.year))); len(found) > 0 {
-			return found
-		}
-		if v.work.Kind != "tv" || in.hasTitleWithYear(title) {
-			continue
-		}
-		if found := noOtherWork(titleKey(title, "")); len(found) > 0 &&
-			!d.hasOtherYear(joinPath(in.path, found[0]), v.facts.year) {
-			d.matchedByTitle = append(d.matchedByTitle, found[0])
+		if found := d.foldersByTitle(in, v, edition, title); len(found) > 0 {
 			return found
 		}
 	}
-	return nil
+	var found []string
+	if v.work.Kind == "tv" && d.otherTitles != nil && len(in.subfolders) > 0 {
+		for _, title := range d.otherTitles(v.work.Entry) {
+			found = append(found, d.foldersByTitle(in, v, edition, title)...)
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
 }
 
-// indexSubfolders returns the names of the subfolders by ID, or by title if they have no ID.
+// foldersByTitle returns the subfolders with the title and the work's year, or else the folder of a show with the title
+// alone.
+func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string) []string {
+	if titleKey(title, "") == "" {
+		return nil
+	}
+	noOtherWork := func(key string) []string {
+		return slices.DeleteFunc(d.filterByEdition(in, v, in.subfolders[key], edition), func(name string) bool {
+			return v.hasOtherID(name) || d.hasNFOOfOther(in, v.work.Entry, name)
+		})
+	}
+	if found := noOtherWork(titleKey(title, numberOrEmpty(v.facts.year))); len(found) > 0 {
+		return found
+	}
+	if v.work.Kind != "tv" || in.hasTitleWithYear(title) {
+		return nil
+	}
+	found := noOtherWork(titleKey(title, ""))
+	if len(found) == 0 || d.hasOtherYear(joinPath(in.path, found[0]), v.facts.year) {
+		return nil
+	}
+	if !slices.Contains(d.matchedByTitle, found[0]) {
+		d.matchedByTitle = append(d.matchedByTitle, found[0])
+	}
+	return found
+}
+
+// indexSubfolders returns the names of the subfolders by ID and by title.
 func indexSubfolders(in *folder) map[string][]string {
 	out := map[string][]string{}
 	for i := range in.items {
 		if item := &in.items[i]; item.Type == TypeDir || item.Type == TypeLink {
 			name := parseFolderName(item.Name)
-			key := name.id
-			if key == "" {
-				title, year := name.title, ""
-				if m := yearSuffix().FindStringSubmatch(title); m != nil {
-					title, year = m[1], m[2]
-				}
-				key = titleKey(title, year)
+			title, year := name.title, ""
+			if m := yearSuffix().FindStringSubmatch(title); m != nil {
+				title, year = m[1], m[2]
 			}
-			out[key] = append(out[key], item.Name)
+			for _, key := range []string{name.id, titleKey(title, year)} {
+				out[key] = append(out[key], item.Name)
+			}
 		}
 	}
 	return out

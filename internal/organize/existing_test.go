@@ -108,6 +108,20 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			[]string{"link a.mkv > Ein Film [imdbid-tt9]/Ein Film [imdbid-tt9].mkv"},
 		},
 		{
+			"a folder of the title and year whose id the record does not know", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/out/Film (2001) {imdb-tt9}/old.mp4", "/out/Show (2020) [tvdbid-77]/Season 1/"),
+			[]report.Record{film("/in/a.mkv", 7), tv("/in/b.mkv", 1, 1)},
+			[]string{
+				"link b.mkv > Show (2020) [tvdbid-77]/Season 1/" + file,
+				"exists /in/a.mkv (/out/Film (2001) {imdb-tt9}/old.mp4)",
+			},
+		},
+		{
+			"its id is not the one of the record", nil, tree("/in/a.mkv", "/out/Film (2001) {imdb-tt8}/"),
+			[]report.Record{ids(film("/in/a.mkv", 7))},
+			[]string{"link a.mkv > Film (2001) [tmdbid-7]/Film (2001) [tmdbid-7].mkv"},
+		},
+		{
 			"ids in other letters", nil, tree("/in/a.mkv", "/in/b.mkv", "/out/Serie [TMDBID-1]/", "/out/Ein Film [imdb-TT9]/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1), ids(film("/in/b.mkv", 7))},
 			[]string{
@@ -426,6 +440,58 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 				row.options(&o)
 			}
 			if diff := cmp.Diff(row.want, planned(t, o, row.disk, row.records...)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Libraries are named in other languages than TMDB's titles, and not every layout has an ID in its folders.
+func TestALibraryInOtherLanguagesGetsNoTwins(t *testing.T) {
+	otherTitles := func(e Entry) []string {
+		return map[Entry][]string{{"tv", 1}: {"", "Misemono", "쇼"}}[e]
+	}
+	const file = "Show (2020) S01E01 - Title 1.mkv"
+	for _, row := range []struct {
+		name, layout string
+		disk         disk
+		want         []string
+	}{
+		{
+			"a folder of another title", "jellyfin", tree("/in/a.mkv", "/out/Misemono/Season 1/"),
+			[]string{"link a.mkv > Misemono/Season 1/" + file},
+		},
+		{
+			"with its year, and an id that the record does not know", "jellyfin",
+			tree("/in/a.mkv", "/out/Misemono (2020) {tvdb-77}/Season 1/"),
+			[]string{"link a.mkv > Misemono (2020) {tvdb-77}/Season 1/" + file},
+		},
+		{
+			"the title that the record has comes first", "jellyfin", tree("/in/a.mkv", "/out/Misemono/", "/out/Show (2020)/"),
+			[]string{"link a.mkv > Show (2020)/Season 01/" + file},
+		},
+		{
+			"two folders of two other titles", "jellyfin", tree("/in/a.mkv", "/out/Misemono/", "/out/쇼/"),
+			[]string{"two_folders /in/a.mkv (Misemono and 쇼)"},
+		},
+		{
+			"of another year", "jellyfin", tree("/in/a.mkv", "/out/Misemono (1990)/Season 1/"),
+			[]string{"link a.mkv > Show (2020) [tmdbid-1]/Season 01/" + file},
+		},
+		{
+			"a layout without ids", "kodi", tree("/in/a.mkv", "/out/Misemono {tmdb-1}/Season 1/"),
+			[]string{"link a.mkv > Misemono {tmdb-1}/Season 1/Show S01E01 - Title 1.mkv"},
+		},
+		{
+			"and a folder without one", "kodi", tree("/in/a.mkv", "/out/Show/Specials/"),
+			[]string{"link a.mkv > Show/Season 01/Show S01E01 - Title 1.mkv"},
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			p := NewPlanner(options(t, row.layout), row.disk)
+			r := tv("/in/a.mkv", 1, 1)
+			p.Add(&r)
+			if diff := cmp.Diff(row.want, planLines(p.Plan(otherTitles))); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -69,7 +69,7 @@ type folder struct {
 	err          error
 	byFoldedName map[string][]*Item // by FoldName; nil until it is needed
 
-	subfolders   map[string][]string // names by ID, or by title if they have none; nil until it is needed
+	subfolders   map[string][]string // names by ID and by title; nil until it is needed
 	byNFO        map[Entry][]string  // names of folders without an ID, by the work in their NFO; nil until it is needed
 	parsedVideos []existingVideo     // nil until it is needed
 
@@ -120,6 +120,7 @@ type folderIndex struct {
 	listedFolders  map[string]*folder
 	targetFolders  map[targetFolderKey]*targetFolder
 	matchedByTitle []string // folders of shows that were found by title alone
+	otherTitles    func(Entry) []string
 }
 
 func (d *folderIndex) list(dir string) *folder {

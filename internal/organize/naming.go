@@ -129,9 +129,10 @@ func (p *Planner) findFolder(e *plannedEntry, v *video, planned string) {
 	if v.work.Kind == "tv" {
 		template = p.opts.Layout.Show
 	}
-	if template.hasField(fieldTMDB) {
+	byTitle := !p.opts.renamesInPlace(v)
+	if template.hasField(fieldTMDB) || byTitle && p.opts.Layout.hasOwnFolder(v.work.Kind) {
 		edition := parseFolderName(path.Base(planned)).edition
-		known := p.folders.findWorkFolders(p.folders.contents(v.target, parent), v, edition, !p.opts.renamesInPlace(v))
+		known := p.folders.findWorkFolders(p.folders.contents(v.target, parent), v, edition, byTitle)
 		switch len(known) {
 		case 0:
 		case 1:

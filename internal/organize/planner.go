@@ -175,8 +175,9 @@ func NewPlanner(o Options, disk Disk) *Planner {
 	return p
 }
 
-// Plan makes the plan for the added records.
-func (p *Planner) Plan() *Result {
+// Plan makes the plan for the added records. titles returns a show's titles in all languages; it may be nil.
+func (p *Planner) Plan(titles func(Entry) []string) *Result {
+	p.folders.otherTitles = titles
 	p.skipOutsideSources()
 	p.skipSecondHardLinks()
 	p.assignSidecars()

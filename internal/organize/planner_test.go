@@ -198,7 +198,7 @@ func planOf(o Options, d disk, records ...report.Record) *Result {
 	for _, r := range records {
 		p.Add(&r)
 	}
-	return p.Plan()
+	return p.Plan(nil)
 }
 
 // after returns the disk with a plan carried out.
@@ -924,7 +924,7 @@ func TestPlansAreTextsThatCanBeRead(t *testing.T) {
 		for _, r := range records {
 			p.Add(&r)
 		}
-		r := p.Plan()
+		r := p.Plan(nil)
 		again, err := Parse(write(t, &r.Plan))
 		if err != nil {
 			t.Fatalf("%s: %v", layout, err)
@@ -974,7 +974,7 @@ func TestWhatIsInNoUnitIsCounted(t *testing.T) {
 				r.Path = "/" + r.Path
 				p.Add(&r)
 			}
-			r := p.Plan()
+			r := p.Plan(nil)
 			if diff := cmp.Diff(row.want, r.UnownedByExtension); diff != "" {
 				t.Error(diff)
 			}
@@ -1006,7 +1006,7 @@ func TestFilesWithOtherNamesThatMoveAwayAreWarnedOf(t *testing.T) {
 			r := tv(name, 1, i+1)
 			p.Add(&r)
 		}
-		warned := p.Plan().Warnings()
+		warned := p.Plan(nil).Warnings()
 		if len(warned) != want || want == 1 && !strings.HasPrefix(warned[0].String(), "hard links: 1 of the files") {
 			t.Errorf("%s: %q", mode, warned)
 		}
@@ -1021,7 +1021,7 @@ func TestRecordsMayShareMemory(t *testing.T) {
 		report.Parsed{}
 	p.Add(&r)
 	var got []string
-	for _, u := range p.Plan().Units {
+	for _, u := range p.Plan(nil).Units {
 		got = append(got, u.Ops[0].To)
 	}
 	want := []string{show + "S01E01 - Title 1.mkv", "Show (2020) [tmdbid-1]/Season 02/Show (2020) S02E02 - Title 2.mkv"}
