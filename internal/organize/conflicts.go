@@ -75,6 +75,28 @@ func (p *Planner) labelSameNames() {
 	p.videos = dropSkipped(p.videos)
 }
 
+// skipSharedEpisodes skips each file of several episodes together with the files that hold one of these.
+func (p *Planner) skipSharedEpisodes() {
+	for _, v := range p.videos {
+		if len(v.work.Episodes) < 2 || v.isInPlace {
+			continue
+		}
+		for _, other := range v.entry.videos {
+			if v != other && v.sharesEpisode(other) {
+				v.skip(CodeSameTarget, lang.Textf("%s has the same episode", other.recordPath()))
+				other.skip(CodeSameTarget, lang.Textf("%s has the same episode", v.recordPath()))
+				p.conflicts.merge(v, other)
+			}
+		}
+	}
+}
+
+func (v *video) sharesEpisode(other *video) bool {
+	isPlanned := !other.isInPlace && (other.code == "" || other.code == CodeSameTarget)
+	return isPlanned && v.work.Season == other.work.Season && v.label == other.label &&
+		slices.ContainsFunc(v.work.Episodes, func(n int) bool { return slices.Contains(other.work.Episodes, n) })
+}
+
 func groupSameNames(videos []*video) [][]*video {
 	named := slices.DeleteFunc(slices.Clone(videos), func(v *video) bool { return v.isInPlace })
 	return groupDuplicates(named, func(v *video) nameKey { return v.nameKeyOf(v.targetStem()) })

@@ -192,6 +192,7 @@ func (p *Planner) Plan(titles func(Entry) []string) *Result {
 	renamed := p.compareWithExisting()
 	p.skipSameFolders()
 	p.labelSameNames()
+	p.skipSharedEpisodes()
 	p.videos, p.allFiles = dropSkipped(append(p.videos, renamed...)), append(p.allFiles, renamed...)
 	p.placeExtras()
 	for _, v := range p.videos {

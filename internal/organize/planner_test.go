@@ -420,6 +420,16 @@ func TestPlans(t *testing.T) {
 			[]string{"link a.mkv > " + show + "S01E01 - Title 1.mkv", "same_file /in/b.mkv (the same file as /in/a.mkv)"},
 		},
 		{
+			"a file of two episodes, and one of the second", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/in/d.mkv", "/out/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1, 2), tv("/in/b.mkv", 1, 2), tv("/in/c.mkv", 1, 3), tv("/in/d.mkv", 2, 1)},
+			[]string{
+				"link c.mkv > " + show + "S01E03 - Title 3.mkv",
+				"link d.mkv > Show (2020) [tmdbid-1]/Season 02/Show (2020) S02E01 - Title 1.mkv",
+				"same_target /in/a.mkv (/in/b.mkv has the same episode)", "same_target /in/b.mkv (/in/a.mkv has the same episode)",
+			},
+		},
+		{
 			"two files of one episode", nil, tree("/in/a.mkv", "/in/b.mp4", "/out/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mp4", 1, 1)},
 			[]string{
