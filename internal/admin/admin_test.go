@@ -3,8 +3,10 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -348,6 +350,26 @@ func TestChangesHoldAtOnceAndAreTold(t *testing.T) {
 	if status, text := x.admin("GET", "/api/v1/log?event=admin_change", ""); status != 200 ||
 		strings.Contains(text, `"tuned"`) || !strings.Contains(text, "what=rate_base") {
 		t.Errorf("%d %s", status, text)
+	}
+}
+
+func TestTheNumberOfConnectionsIsBounded(t *testing.T) {
+	x := start(t, true)
+	var conns []net.Conn
+	for range 65 {
+		c, err := net.Dial("tcp", strings.TrimPrefix(x.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		conns = append(conns, c)
+	}
+	_ = conns[64].SetReadDeadline(time.Now().Add(20 * time.Second))
+	_, last := conns[64].Read(make([]byte, 1))
+	_ = conns[0].SetReadDeadline(time.Now().Add(time.Millisecond))
+	_, first := conns[0].Read(make([]byte, 1)) // an idle one is closed too, but later
+	if last == nil || errors.Is(last, os.ErrDeadlineExceeded) || !errors.Is(first, os.ErrDeadlineExceeded) {
+		t.Errorf("the 65th connection: %v, the first: %v", last, first)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/tmdb"
 )
@@ -45,6 +46,28 @@ func TestRefusalsAreToldByClientAndReason(t *testing.T) {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("/metrics lacks %s", want)
 		}
+	}
+}
+
+func TestACacheThatCantBeWrittenIsDegraded(t *testing.T) {
+	b := start(t, setup{})
+	b.must(200, "/3/tv/9000001")
+	locks, err := filepath.Glob(filepath.Join(b.dir, "*", "*", "cache.lock"))
+	if err != nil || len(locks) != 1 {
+		t.Fatal(locks, err)
+	}
+	release, err := lockfile.Acquire(t.Context(), locks[0], lockfile.Exclusive, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.must(200, "/3/tv/9000002")
+	if a := b.must(200, "/readyz"); !strings.Contains(a.body, `"degraded":["cache_unwritable"]`) {
+		t.Error(a.body)
+	}
+	release()
+	b.must(200, "/3/tv/9000003")
+	if a := b.must(200, "/readyz"); !strings.Contains(a.body, `"degraded":[]`) {
+		t.Error(a.body)
 	}
 }
 
