@@ -90,20 +90,17 @@ func (w *worker) copyFile(o *op, dir Dir, from, to place, seen Info, returning b
 // publish gives a finished copy its final name. It never replaces a file.
 func (w *worker) publish(made *copyMark, into Dir, unfinished, name string) *Problem {
 	linked, err := renameExclusive(into, unfinished, into, name, w.progress.MoveByLink)
-	if linked && err == nil {
-		err = into.Unlink(unfinished)
-	}
 	now, looked := into.Lstat(name)
 	isOurs := looked == nil && made.identifies(now, w.progress.UnstableInodes)
 	switch {
 	case err == nil && looked == nil && !isOurs: // another program replaced the temporary file: restore that file's name
-		if !linked {
-			_ = into.Rename(name, into, unfinished)
-		} else if now.Links > 1 {
+		if linked {
 			_ = into.Unlink(name)
+		} else {
+			_ = into.Rename(name, into, unfinished)
 		}
 		return newProblem(CodeChanged)
-	case err == nil:
+	case err == nil && !linked:
 		return nil
 	}
 	if p := removeFile(into, unfinished); p != nil || isOurs { // isOurs: the copy already has its final name

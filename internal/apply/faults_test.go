@@ -280,6 +280,47 @@ func (c *checker) meddle(s *sim, what string, k int) {
 
 // A source that another program replaces or edits while it is copied costs its own unit, and nothing else. A finished
 // copy stays, because it may be the last with the planned content, and undo says so.
+// Each run of a plan has names of its own for unfinished copies, and what another program puts into the place of one
+// never gets the final name.
+func TestUnfinishedCopiesAreNotMistaken(t *testing.T) {
+	for _, world := range []traits{{}, {noRename: true}} {
+		for _, plan := range []string{"a : x", "a > x"} {
+			sc := drawn(world, "/far", "a", plan)
+			apply, _, _ := sc.actions()
+			names, published := map[string]bool{}, 0
+			for k := 1; ; k++ {
+				s, unfinished := sc.clone(), ""
+				s.before = func(effect int, _ string) {
+					for name := range s.nodes[s.at("/far")].kids {
+						if unfinished == "" && effect == k && strings.HasSuffix(name, ".part") {
+							if unfinished = name; names[name] {
+								t.Fatalf("%s: a second run has %s too", plan, name)
+							}
+							names[name] = true
+							s.remove("/far/" + name)
+							s.add("/far/"+name, "torn")
+						}
+					}
+				}
+				out, err := apply.do(s)
+				if s.effects < k {
+					break
+				}
+				at := s.at("/far/x")
+				if err != nil || (at != 0) != (out.Count(StatusDone) == 1) || at != 0 && s.nodes[at].data != "content of a" {
+					t.Errorf("%s, before effect %d: %s, %v, %v", plan, k, said(out), err, all(s, false))
+				}
+				if at != 0 && unfinished != "" {
+					published++
+				}
+			}
+			if len(names) < 3 || published > 1 {
+				t.Errorf("%s: %d unfinished copies, %d of them published", plan, len(names), published)
+			}
+		}
+	}
+}
+
 func TestASourceChangesWhileItIsCopied(t *testing.T) {
 	for _, what := range []string{"a source is replaced", "a source is edited"} {
 		for _, plan := range []string{"a > x, s > y; b > z", "a : x, s > y; b > z"} {
