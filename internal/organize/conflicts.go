@@ -15,11 +15,14 @@ func (p *Planner) skipSameFolders() {
 	holders := map[nameKey]*plannedEntry{}
 	for _, v := range p.videos {
 		e := v.entry
-		if v.code != "" || e.code != "" || e.videos[0] != v || !p.opts.Layout.hasOwnFolder(v.work.Kind) {
+		if v.code != "" || e.code != "" || !p.opts.Layout.hasOwnFolder(v.work.Kind) {
 			continue
 		}
 		key := nameKey{v.target, e.folder.key, ""}
-		if first := holders[key]; first != nil {
+		first := holders[key]
+		if first == nil {
+			holders[key] = e
+		} else if first != e {
 			why := lang.Textf("%s and %s would both be %s", first.videos[0].work.Entry, v.work.Entry, e.folder.path)
 			for _, other := range slices.Concat(first.videos, e.videos) {
 				if other.code == "" {
@@ -27,9 +30,7 @@ func (p *Planner) skipSameFolders() {
 				}
 				p.conflicts.merge(first.videos[0], other)
 			}
-			continue
 		}
-		holders[key] = e
 	}
 	p.videos = dropSkipped(p.videos)
 }
@@ -92,8 +93,8 @@ func (p *Planner) skipSharedEpisodes() {
 }
 
 func (v *video) sharesEpisode(other *video) bool {
-	isPlanned := !other.isInPlace && (other.code == "" || other.code == CodeSameTarget)
-	return isPlanned && v.work.Season == other.work.Season && v.label == other.label &&
+	return !other.isInPlace && (other.code == "" || other.code == CodeSameTarget) &&
+		v.work.Season == other.work.Season && v.label == other.label &&
 		slices.ContainsFunc(v.work.Episodes, func(n int) bool { return slices.Contains(other.work.Episodes, n) })
 }
 

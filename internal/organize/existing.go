@@ -129,9 +129,7 @@ func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string
 	if len(found) == 0 || d.hasOtherYear(joinPath(in.path, found[0]), v.facts.year) {
 		return nil
 	}
-	if !slices.Contains(d.matchedByTitle, found[0]) {
-		d.matchedByTitle = append(d.matchedByTitle, found[0])
-	}
+	d.matchedByTitle = append(d.matchedByTitle, found[0])
 	return found
 }
 

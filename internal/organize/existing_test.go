@@ -87,6 +87,19 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			[]string{"link a.ko.ass > " + ours + "/x.ko.ass", "in place: 1"},
 		},
 		{
+			"two works in one folder, which has another release of the second's first episode", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/out/Show/Season 1/Show S01E01.mkv"),
+			[]report.Record{
+				tv("/in/a.mkv", 1, 2), with(tv("/in/b.mkv", 1, 1), func(r *report.Record) { r.TMDBID = 2 }),
+				with(tv("/in/c.mkv", 1, 3), func(r *report.Record) { r.TMDBID = 2 }),
+			},
+			[]string{
+				"same_folder /in/a.mkv (tv/1 and tv/2 would both be Show)",
+				"exists /in/b.mkv (/out/Show/Season 1/Show S01E01.mkv)",
+				"same_folder /in/c.mkv (tv/1 and tv/2 would both be Show)",
+			},
+		},
+		{
 			"a file in the show's folder is renamed there", func(o *Options) { o.RenameExisting = true },
 			tree("/in/a.mkv", "/out/"+ours+"/x.mkv = /in/a.mkv"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},

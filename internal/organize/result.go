@@ -55,7 +55,7 @@ func (p *Planner) makeResult() *Result {
 	r := &Result{Plan: Plan{
 		ID: p.opts.ID, Created: p.opts.Created, Mode: p.opts.Mode, Layout: p.opts.Layout.Name,
 		Folders: foldersToKeep(p.videos),
-	}, ForeignNFOs: p.foreignNFOs, MatchedByTitle: p.folders.matchedByTitle}
+	}, ForeignNFOs: p.foreignNFOs, MatchedByTitle: slices.Compact(p.folders.matchedByTitle)}
 	for _, s := range p.opts.Sources {
 		r.Sources = append(r.Sources, s.Root)
 	}
