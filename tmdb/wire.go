@@ -66,6 +66,10 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	body, err := readBody(req, resp)
 	_ = resp.Body.Close()
+	if resp.StatusCode == http.StatusBadRequest && req.URL.Scheme == "http" && // as Go and nginx answer on a TLS port
+		(bytes.Contains(body, []byte("to an HTTPS server")) || bytes.Contains(body, []byte("sent to HTTPS port"))) {
+		return nil, &ConfigError{Kind: ConfigNotHTTP, Host: req.URL.Host}
+	}
 	if err != nil && (isSuccess(resp) || errors.Is(req.Context().Err(), context.Canceled)) {
 		return nil, err
 	}

@@ -177,6 +177,20 @@ func TestWireRefusesAnotherProtocol(t *testing.T) {
 	}
 }
 
+func TestWireRefusesATLSPort(t *testing.T) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	plain := "http" + strings.TrimPrefix(server.URL, "https")
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, plain, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = (&wire{next: http.DefaultTransport}).RoundTrip(req) //nolint:bodyclose // there is none
+	if config, ok := errors.AsType[*ConfigError](err); !ok || config.Kind != ConfigNotHTTP {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestWireRefusesRedirectsToOthers(t *testing.T) {
 	tests := []struct {
 		from, to string
