@@ -261,6 +261,50 @@ func TestTLSAndAUnixSocket(t *testing.T) {
 	}
 }
 
+func TestARenewedCertificateIsTaken(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	renew := func() *x509.CertPool {
+		pair, err := cert.New(time.Now(), cert.Good)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writePair(t, pair, certFile, keyFile)
+		return pair.Roots()
+	}
+	first := renew()
+	b := start(t, setup{yaml: fmt.Sprintf("serve:\n  tls: {cert: %q, key: %q}\n", certFile, keyFile)})
+	trusts := func(roots *x509.CertPool) error {
+		tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+		defer tr.CloseIdleConnections()
+		resp, err := tr.RoundTrip(mustRequest(t, b.service.url(b.service.listeners[0].Addr())+"/healthz"))
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err
+	}
+	if err := os.WriteFile(keyFile, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.reread()
+	if err := trusts(first); err != nil {
+		t.Errorf("half a pair: %v", err)
+	}
+	second := renew()
+	b.reread()
+	if err := trusts(second); err != nil || trusts(first) == nil {
+		t.Errorf("renewed: %v", err)
+	}
+}
+
+// Who sends the header of a request slowly holds a connection for seconds.
+func TestSlowHeadersHaveAnEnd(t *testing.T) {
+	srv := start(t, setup{}).service.newServer()
+	if d := srv.ReadHeaderTimeout; d <= 0 || d > 10*time.Second {
+		t.Errorf("%s", d)
+	}
+}
+
 func mustRequest(t *testing.T, url string) *http.Request {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

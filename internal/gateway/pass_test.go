@@ -240,6 +240,28 @@ func TestOnlyTheQuestionGoesUpstream(t *testing.T) {
 	}
 }
 
+func TestNoHeaderFieldOfTheUpstreamIsPassed(t *testing.T) {
+	fields := []string{
+		"Set-Cookie", "Server", "Location", "Access-Control-Allow-Origin", "Content-Disposition", "Link", "X-Upstream",
+	}
+	b := start(t, setup{handler: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			for _, field := range fields {
+				w.Header().Set(field, "upstream=1")
+			}
+			next.ServeHTTP(w, r)
+		})
+	}})
+	for _, path := range []string{"/3/tv/9000001", "/3/tv/9000001", "/3/tv/changes", "/3/tv/99"} {
+		a := b.get(path)
+		for _, field := range fields {
+			if got := a.Header.Get(field); got != "" {
+				t.Errorf("%s %d: %s: %s", path, a.status, field, got)
+			}
+		}
+	}
+}
+
 func TestAnswersSayWhereTheyAreFrom(t *testing.T) {
 	b := start(t, setup{yaml: "serve:\n  stale_after: off\n"})
 	const path = "/3/tv/9000001" // of a returning series
