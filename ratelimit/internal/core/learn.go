@@ -154,13 +154,8 @@ func (l *statedLimit) wait(now Stamp, c *ceiling, window time.Duration) time.Dur
 func (l *learnedLimit) mergeLower(isolated learnedLimit, translate func(Stamp) Stamp) {
 	if isolated.answers > 0 && (l.answers == 0 || isolated.rate() < l.rate()) {
 		*l = isolated
-		l.since, l.last429, l.noLearningUntil = translate(
-			isolated.since,
-		), translate(
-			isolated.last429,
-		), translate(
-			isolated.noLearningUntil,
-		)
+		l.since, l.last429 = translate(isolated.since), translate(isolated.last429)
+		l.noLearningUntil = translate(isolated.noLearningUntil)
 	}
 }
 

@@ -28,11 +28,9 @@ const (
 // strictest counts. Malformed, duplicate and negative values count as absent, and so do values above the bounds.
 func ParseLimits(h http.Header, now time.Time) Limits {
 	var l Limits
-	for _, p := range parseItems(h, "RateLimit-Policy") {
-		l.addQuota(p["q"], p["w"])
-	}
 	windows := map[string]int{}
 	for _, p := range parseItems(h, "RateLimit-Policy") {
+		l.addQuota(p["q"], p["w"])
 		windows[p.itemName()] = p["w"]
 	}
 	for _, p := range parseItems(h, "RateLimit") {
@@ -53,10 +51,7 @@ func ParseLimits(h http.Header, now time.Time) Limits {
 		remaining, said := singleNumber(h, prefix+"Remaining")
 		reset, known := singleNumber(h, prefix+"Reset")
 		if reset >= minUnixTime {
-			if sent, err := http.ParseTime(h.Get("Date")); err == nil && sent.Sub(now).Abs() <= maxSkew {
-				now = sent
-			}
-			reset = int(time.Unix(int64(reset), 0).Sub(now) / time.Second)
+			reset = int(time.Unix(int64(reset), 0).Sub(sentAt(h, now)) / time.Second)
 		}
 		if said && known && remaining == 0 {
 			l.addWait(reset)

@@ -57,10 +57,15 @@ func ParseRetryAfter(h http.Header, now time.Time) (Wait, error) {
 	if err != nil {
 		return Wait{}, fmt.Errorf("read Retry-After: %q is neither seconds nor a date", text)
 	}
+	return clampWait(date.Sub(sentAt(h, now)).Seconds(), text)
+}
+
+// sentAt returns the Date of an answer that arrived at now, or now if that header is missing, invalid or far off.
+func sentAt(h http.Header, now time.Time) time.Time {
 	if sent, err := http.ParseTime(h.Get("Date")); err == nil && sent.Sub(now).Abs() <= maxSkew {
-		now = sent
+		return sent
 	}
-	return clampWait(date.Sub(now).Seconds(), text)
+	return now
 }
 
 func clampWait(seconds float64, text string) (Wait, error) {

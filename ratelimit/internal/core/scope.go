@@ -76,7 +76,6 @@ type bucket struct {
 }
 
 // start fills the bucket with a number of tokens.
-
 func (b *bucket) start(now Stamp, p pace, tokens float64) {
 	if p.rate > 0 {
 		tokens = min(max(tokens, 0), p.burst)

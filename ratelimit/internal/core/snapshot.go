@@ -114,7 +114,6 @@ type view struct {
 }
 
 // undivided returns the view with the accounts' whole limits.
-
 func (v view) undivided() view {
 	v.parts = 1
 	return v

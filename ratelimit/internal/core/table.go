@@ -87,7 +87,6 @@ type allowance struct {
 }
 
 // pace returns the pace in the state, for a rate and a bucket capacity in Normal.
-
 func (r *allowance) pace(normal, capacity float64) pace {
 	if r.share == 0 {
 		return pace{}
