@@ -24,8 +24,8 @@ import (
 
 const maxRounds = 20
 
-// Backend is a [shared.Backend] on a server that several machines share. It is a [core.Liveness], a
-// [shared.Waker], a [shared.Pacer] and a [shared.Coordinator] as well, and safe for concurrent use.
+// Backend is a [shared.Backend] on a server that several machines share. It is a [shared.Waker], a [shared.Pacer] and a
+// [shared.Coordinator] as well, and safe for concurrent use.
 type Backend struct {
 	client         *redis.Client
 	opts           Options

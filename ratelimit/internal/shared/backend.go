@@ -10,10 +10,11 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// Backend keeps the bytes of one snapshot for several processes. It has no policy: a [Store] works the same over all
-// backends. A Backend may implement [core.Liveness], [Waker], [Pacer],
-// [Leaver], [Quarantine], [Coordinator] and io.Closer as well.
+// Backend keeps the bytes of one snapshot for several processes, and knows which of them live. It has no policy: a
+// [Store] works the same over all backends. A Backend may implement [Waker], [Pacer], [Leaver], [Quarantine],
+// [Coordinator] and io.Closer as well.
 type Backend interface {
+	core.Liveness
 	// Exchange replaces old by the result of change in one atomic step. change is pure; Exchange may call it several
 	// times, and the last call counts. It gets
 	//   - old nil if there are no bytes yet,

@@ -46,9 +46,9 @@ const (
 // limits ([core.Instant.Parts]), until the backend works again. Then it merges what it did alone. If Exchange is slow,
 // waiting callers share one.
 type Store struct {
+	liveness    // the backend's
 	backend     Backend
-	liveness    core.Liveness // nil: the backend can't tell who is alive
-	coordinator Coordinator   // nil: the backend is local
+	coordinator Coordinator // nil: the backend is local
 	owner       string
 	opts        Options
 
@@ -76,6 +76,8 @@ type Store struct {
 	episodes     uint64         // how often this process went alone, from a random start
 }
 
+type liveness = core.Liveness // gives Store its methods without an exported field
+
 type request struct {
 	fn       func(core.Instant, *core.Snapshot) error
 	err      error
@@ -94,33 +96,11 @@ func New(b Backend, opts Options) *Store {
 	if opts.Patience <= 0 {
 		opts.Patience = DefaultPatience
 	}
-	s := &Store{backend: b, opts: opts, turn: make(chan struct{}, 1), episodes: rand.Uint64() >> 34}
+	s := &Store{
+		liveness: b, backend: b, owner: b.Owner(), opts: opts, turn: make(chan struct{}, 1), episodes: rand.Uint64() >> 34,
+	}
 	s.coordinator, _ = b.(Coordinator)
-	if live, ok := b.(core.Liveness); ok {
-		s.liveness, s.owner = live, live.Owner()
-	} else {
-		s.owner = core.NewOwner()
-	}
 	return s
-}
-
-// Owner implements [core.Liveness].
-func (s *Store) Owner() string { return s.owner }
-
-// Dead implements [core.Liveness].
-func (s *Store) Dead(ids []string) []string {
-	if s.liveness == nil {
-		return nil
-	}
-	return s.liveness.Dead(ids)
-}
-
-// Living returns the number of living processes, 0 if the backend can't tell. It implements [core.Liveness].
-func (s *Store) Living() int {
-	if s.liveness == nil {
-		return 0
-	}
-	return s.liveness.Living()
 }
 
 // Wake implements [Waker].
