@@ -115,7 +115,8 @@ func (b *Backend) explain(err error) error {
 				return f
 			}
 		}
-		f.Kind, f.Text = Refusing, fmt.Sprintf("answers with an error (%s)", firstWord(text))
+		kind, _, _ := strings.Cut(text, " ") // such as WRONGTYPE
+		f.Kind, f.Text = Refusing, fmt.Sprintf("answers with an error (%s)", kind)
 		return f
 	}
 	switch {
@@ -145,10 +146,4 @@ func (b *Backend) explain(err error) error {
 		f.Text = "can't be reached"
 	}
 	return f
-}
-
-// firstWord returns the kind of an error reply, such as WRONGTYPE.
-func firstWord(s string) string {
-	word, _, _ := strings.Cut(s, " ")
-	return word
 }
