@@ -80,31 +80,16 @@ func drawChart(title, unit string, list []sample, span time.Duration, curves ...
 
 func (s *Server) overviewCharts() []template.HTML {
 	hour, _ := s.histories.samples("")
+	draw := func(title, unit string, curves ...curve) template.HTML {
+		return drawChart(title, unit, hour, time.Hour, curves...)
+	}
 	return []template.HTML{
-		drawChart(
-			"Requests under way",
-			"",
-			hour,
-			time.Hour,
+		draw("Requests under way", "",
 			curve{"limit", "limit", func(s sample) float64 { return s.limit }},
-			curve{"main", "running", func(s sample) float64 { return s.running }},
-		),
-		drawChart(
-			"Requests a second",
-			"/s",
-			hour,
-			time.Hour,
-			curve{"main", "sent", func(s sample) float64 { return s.sent }},
-		),
-		drawChart("429 answers", "", hour, time.Hour,
-			curve{"bad", "429s in ten seconds", func(s sample) float64 { return s.throttled }}),
-		drawChart(
-			"Questions that wait",
-			"",
-			hour,
-			time.Hour,
-			curve{"main", "queue", func(s sample) float64 { return s.queue }},
-		),
+			curve{"main", "running", func(s sample) float64 { return s.running }}),
+		draw("Requests a second", "/s", curve{"main", "sent", func(s sample) float64 { return s.sent }}),
+		draw("429 answers", "", curve{"bad", "429s in ten seconds", func(s sample) float64 { return s.throttled }}),
+		draw("Questions that wait", "", curve{"main", "queue", func(s sample) float64 { return s.queue }}),
 	}
 }
 

@@ -162,10 +162,8 @@ func (t *Timeline) addStates(plot Plot, spans []Span, end time.Duration) {
 	for i, s := range spans {
 		class, x := stateClass(s.State), plot.X(s.From)
 		if x >= next || i == len(spans)-1 {
-			t.Bands = append(
-				t.Bands,
-				Band{formatUnits(x), formatUnits(plot.X(end) - x), class, s.State},
-			) // the next band is drawn over the rest
+			// The next band is drawn over the rest of this one.
+			t.Bands = append(t.Bands, Band{formatUnits(x), formatUnits(plot.X(end) - x), class, s.State})
 			next = x + minStepWidth
 		}
 		if !slices.Contains(t.Legend, LegendEntry{s.State, class}) {
