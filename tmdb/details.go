@@ -227,28 +227,31 @@ func AppendSeason(n int) string { return seasonPrefix + strconv.Itoa(n) }
 // If a later request fails, the incomplete series is returned together with the error. The responses are those of the
 // requests made, in order; the last one belongs to the error.
 func (c *Client) TVComplete(ctx context.Context, id int, o DetailOptions) (*TVDetails, []*Response, error) {
-	items := withoutDuplicates(o.Append)
-	requested := make(map[string]bool)
-	for _, item := range items {
-		requested[item] = true
-	}
-	for n := 0; len(items) < MaxAppends; n++ {
-		if item := AppendSeason(n); !requested[item] {
+	var items []string
+	added := make(map[string]bool)
+	add := func(item string) {
+		if !added[item] {
 			items = append(items, item)
-			requested[item] = true
+			added[item] = true
 		}
 	}
+	for _, item := range o.Append {
+		add(item)
+	}
+	for n := 0; len(items) < MaxAppends; n++ {
+		add(AppendSeason(n))
+	}
 
-	first, items := items[:MaxAppends], items[MaxAppends:]
+	first := items[:MaxAppends]
+	items = items[MaxAppends:]
 	show, resp, err := c.TV(ctx, id, DetailOptions{Language: o.Language, Append: first})
 	responses := []*Response{resp}
 	if err != nil {
 		return nil, responses, err
 	}
 	for _, s := range show.Seasons {
-		if item := AppendSeason(s.SeasonNumber); s.SeasonNumber >= 0 && !requested[item] {
-			items = append(items, item)
-			requested[item] = true
+		if s.SeasonNumber >= 0 {
+			add(AppendSeason(s.SeasonNumber))
 		}
 	}
 	for part := range slices.Chunk(items, MaxAppends) {
@@ -277,14 +280,4 @@ func (d *TVDetails) appendSeason(n int, season *Season) {
 		d.AppendedSeasons = make(map[int]*Season)
 	}
 	d.AppendedSeasons[n] = season
-}
-
-func withoutDuplicates(items []string) []string {
-	var out []string
-	for _, item := range items {
-		if !slices.Contains(out, item) {
-			out = append(out, item)
-		}
-	}
-	return out
 }
