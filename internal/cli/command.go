@@ -157,6 +157,11 @@ var unknownCommandHints = map[string]lang.Text{
 	"scan": "did you mean: anivault match PATH?",
 	"rename": "did you mean: anivault organize PATH --to DIR? It plans names, carries them out, " +
 		"and anivault undo puts them back: docs/organize.md",
+	"tag":    "did you mean: anivault organize PATH --to DIR?",
+	"import": "did you mean: anivault organize PATH --to DIR?",
+	"ls":     "did you mean anivault pins, anivault history or anivault cache list?",
+	"list":   "did you mean anivault pins, anivault history or anivault cache list?",
+	"show":   "did you mean anivault status?",
 }
 
 func rootArgs(cmd *cobra.Command, args []string) error {

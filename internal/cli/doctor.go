@@ -22,6 +22,7 @@ import (
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/notify"
+	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/redisstore"
@@ -135,6 +136,7 @@ func (d *doctor) run(ctx context.Context, cfg *config.Config, broken error, offl
 	}
 	d.print("cache", checkCache(ctx, cfg))
 	d.print("runs", checkUnfinishedRuns(ctx, cfg))
+	d.print("pins", checkPins(cfg))
 	d.checkIndex(cfg)
 	if broken != nil {
 		return
@@ -334,6 +336,19 @@ func checkCache(ctx context.Context, cfg *config.Config) finding {
 }
 
 // checkIndex prints the age and source of each list in the title index.
+func checkPins(cfg *config.Config) finding {
+	store := pins.Open(cfg.Dirs.Data)
+	set, err := store.Load()
+	if err != nil {
+		return failedFinding(lang.TextOf(err), "")
+	}
+	f := finding{state: lang.Textf("%d pinned in %s", set.Len(), store.Path())}
+	if warnings := set.Warnings(store.Path()); len(warnings) > 0 {
+		f.state, f.fix = lang.TextOf(warnings[0]), "correct that line, or remove it"
+	}
+	return f
+}
+
 func (d *doctor) checkIndex(cfg *config.Config) {
 	x, err := index.Open(cfg.Dirs.Data)
 	if errors.Is(err, index.ErrNoIndex) {
@@ -384,7 +399,7 @@ func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding
 	}
 	switch {
 	case running == nil:
-		f.state = lang.Textf("%s; none runs", f.state)
+		f.state = lang.Textf("%s; none runs on %s", f.state, strings.Join(own.Serve.Listen, ", "))
 	case !running.Ready:
 		f.state, f.fix = lang.Textf("%s shuts down", running.Addr), "wait until it has ended"
 	case len(running.Degraded) > 0:

@@ -73,6 +73,9 @@ func newIndexImport(f *factory) *cobra.Command {
 	}
 	return f.setRunWithConfig(cmd, nil, func(c invocation) error {
 		infos, err := index.Import(c.Context(), c.cfg.Dirs.Data, c.args...)
+		if errors.Is(err, fs.ErrNotExist) {
+			return usagef("check the path", "%s", lang.TextOf(err))
+		}
 		if err != nil {
 			return err
 		}
