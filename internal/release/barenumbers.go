@@ -48,7 +48,8 @@ var numberRules = []rule[bareNumber, int]{
 	newRule("joined to the number before it", "Silver.Rail.12.100 -> Silver Rail 12 100", func(b bareNumber) bool {
 		return b.index > 0 && b.neighbor(-1).class == number && b.gapBefore() != " " && !b.afterDash &&
 			b.neighbor(-1).tag != tagYear &&
-			!(b.w.dotted && b.padded && b.w.length(b.index-1) == 3)
+			!(b.padded && (b.w.dotted && b.w.length(b.index-1) == 3 ||
+				b.neighbor(-2).class == cjk && b.neighbor(-2).end == b.neighbor(-1).start)) // "银色铁道2-05"
 	}, notEpisode),
 	newRule("after No.", "Silver Rail No.16 720p HDTV -> Silver Rail No.16", func(b bareNumber) bool {
 		return b.index > 0 && strings.TrimRight(b.gapBefore(), " ") == "." && b.w.lower(b.index-1) == "no"

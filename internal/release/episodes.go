@@ -308,7 +308,8 @@ func (p *markerStage) isIssue(i int) bool {
 	}
 	next, _ := utf8.DecodeRuneInString(p.w.text[p.w.tokens[i].end:])
 	afterSeason := len(p.seasons) > 0 && p.w.classAt(p.seasonSpan.from) == cjk
-	return p.episodeSpan.empty() && (afterSeason || p.w.tokens[i].num >= 7 || next == '上' || next == '下')
+	padded := strings.HasPrefix(strings.TrimLeft(w[len("第"):], " "), "0")
+	return p.episodeSpan.empty() && (afterSeason || padded || p.w.tokens[i].num >= 7 || next == '上' || next == '下')
 }
 
 // isTotalCount reports whether the counter at i is the total and not the episode, like the first one of "全24話 第5話".

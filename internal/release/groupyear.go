@@ -183,8 +183,7 @@ var yearRules = []rule[yearCandidate, int]{
 		yearAmongTags,
 	),
 	newRule("the end of a Han title", "铁道2009.S01E03.mkv -> 铁道2009 s1 e3 episode", func(y yearCandidate) bool {
-		return y.gapBefore() == "" && y.neighbor(-1).class == cjk && y.neighbor(1).tag == tagEpisode &&
-			y.neighbor(1).class == mixed
+		return y.gapBefore() == "" && y.neighbor(-1).class == cjk && y.neighbor(1).tag == tagEpisode
 	}, noYear),
 	newRule("in front of a Han title", "2009.银色铁道.mkv -> 银色铁道 y2009 movie", func(y yearCandidate) bool {
 		return y.index == y.firstText && y.gapAfter() != "" && y.neighbor(1).class == cjk &&

@@ -115,7 +115,8 @@ type crossMarker struct {
 
 var crossExceptions = []reason[crossMarker]{
 	newReason("channels", "Silver Rail [AC3 7.1x2].mkv -> Silver Rail", func(x crossMarker) bool {
-		return x.episodeDigits == 1 && x.stage.w.gapBefore(x.token) == "." && x.stage.w.classAt(x.token-1) == number
+		at := x.stage.w.tokens[x.token].start // "7.1x2", "DTS5.1x2"
+		return x.episodeDigits == 1 && at > 1 && x.stage.w.text[at-1] == '.' && isDigit(x.stage.w.text[at-2])
 	}),
 	newReason("a size, or four digits that are not a year", "Silver Rail 007x2.mkv -> Silver Rail 007x2",
 		func(x crossMarker) bool {

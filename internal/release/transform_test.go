@@ -210,6 +210,7 @@ var otherwise = map[string][]string{
 		"银色铁道2019版.第05集",
 	},
 	"in a folder of its title": {
+		"灯塔1949.第05集.mkv",
 		"风起1921.S01E03",
 	},
 	"markers glued": {
