@@ -33,10 +33,12 @@ type listedWork struct {
 	Seasons []struct {
 		Number int  `json:"season"`
 		First  int  `json:"first"`
+		Count  int  `json:"episodes"`
 		Stale  bool `json:"stale"`
 		Cours  []struct {
 			Anime  int `json:"anidb"`
 			Offset int `json:"offset"`
+			Count  int `json:"episodes"`
 		} `json:"cours"`
 		Ranges []struct {
 			Anime int    `json:"anidb"`

@@ -140,8 +140,9 @@ func worksOf(rows []row) map[string]bool {
 // verdict is what came of matching rows.
 type verdict struct {
 	*score
-	rows    []row
-	records []record
+	rows      []row
+	records   []record
+	undecided map[int]string // by row: why no catalogue tells its place
 }
 
 // judge has the evaluation's scorer look at records.
@@ -150,8 +151,12 @@ func (b *bench) judge(rows []row, records []record) (*verdict, error) {
 	for _, r := range records {
 		output.Write(append(r.raw, '\n'))
 	}
+	undecided, err := b.undecided(rows)
+	if err != nil {
+		return nil, err
+	}
 	s, err := b.score(rows, output.Bytes(), "class", classOf, "-match")
-	return &verdict{s, rows, records}, err
+	return &verdict{s, rows, records, undecided}, err
 }
 
 // classOf returns the kind of a generated name, or where a real one is from.
@@ -195,6 +200,7 @@ func (v *verdict) wrong(i int) bool {
 const (
 	idLine = iota
 	placedLine
+	decidedLine
 	numbersLine
 	allLine
 	wrongLine
@@ -213,6 +219,10 @@ var matchMeasures = []struct {
 	placedLine: {label: "id, season, episodes right, if known", of: func(v *verdict, i int) (bool, bool) {
 		_, failed := v.failed[i]
 		return v.rows[i].Episode != nil, !failed
+	}},
+	decidedLine: {label: "the same, where TMDB can tell", of: func(v *verdict, i int) (bool, bool) {
+		_, failed := v.failed[i]
+		return v.rows[i].Episode != nil && v.undecided[i] == "", !failed
 	}},
 	numbersLine: {label: "season, episodes right of right ids", column: "s/e"},
 	allLine:     {label: "all right", column: "full"},
@@ -246,6 +256,15 @@ func (v *verdict) print(want func(group string) bool) {
 	read, unread := v.of("trap", want)
 	both := read.plus(unread)
 	fmt.Printf("%d of %d traps were passed off as a regular episode\n", both.all-both.right, both.all)
+	reasons := map[string]int{}
+	for i, why := range v.undecided {
+		if want(classOf(v.rows[i])) {
+			reasons[why]++
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(reasons)) {
+		fmt.Printf("%d rows that no catalogue decides: %s\n", reasons[why], why)
+	}
 }
 
 // minSourceRows is how many rows a source needs for a line of its own.

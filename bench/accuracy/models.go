@@ -186,8 +186,8 @@ func lost(without, with result) map[int][]byte {
 // printModels prints a line for each model, without and with the index. "lost" counts the rows that the index makes
 // wrong, "differ" those that come out differently than in the first model.
 func (b *bench) printModels(wanted []model, list string, want func(group string) bool) {
-	fmt.Printf("%-10s %-6s %7s %7s %7s %7s %7s %9s %9s %6s %7s %5s %7s\n", "model", "index", "id", "placed", "all",
-		"apart", "wrong", "wrong.sure", "any.sure", "traps", "asked", "lost", "differ")
+	fmt.Printf("%-10s %-6s %7s %7s %7s %7s %7s %7s %9s %9s %6s %7s %5s %7s\n", "model", "index", "id", "placed", "of can",
+		"all", "apart", "wrong", "wrong.sure", "any.sure", "traps", "asked", "lost", "differ")
 	first := b.results[runKey{wanted[0].name, false, list}]
 	lowest, highest := map[int]float64{}, map[int]float64{}
 	for _, m := range wanted {
@@ -202,7 +202,7 @@ func (b *bench) printModels(wanted []model, list string, want func(group string)
 				read, unread := r.measure(k, want)
 				return read.plus(unread)
 			}
-			for _, k := range []int{idLine, placedLine, allLine, anySureLine} {
+			for _, k := range []int{idLine, placedLine, decidedLine, allLine, anySureLine} {
 				share := both(k).share()
 				if old, ok := lowest[k]; !ok || share < old {
 					lowest[k] = share
@@ -217,13 +217,14 @@ func (b *bench) printModels(wanted []model, list string, want func(group string)
 					differ[i] = nil
 				}
 			}
-			fmt.Printf("%-10s %-6s %7s %7s %7s %7s %7s %9s %9s %6d %7.2f %5s %7d\n", m.name, word, both(idLine).percent(),
-				both(placedLine).percent(), both(allLine).percent(), difference(read, unread), both(wrongLine).percent(),
-				both(wrongSureLine).percent(), both(anySureLine).percent(), traps.all-traps.right,
+			fmt.Printf("%-10s %-6s %7s %7s %7s %7s %7s %7s %9s %9s %6d %7.2f %5s %7d\n", m.name, word,
+				both(idLine).percent(), both(placedLine).percent(), both(decidedLine).percent(), both(allLine).percent(),
+				difference(read, unread), both(wrongLine).percent(), both(wrongSureLine).percent(),
+				both(anySureLine).percent(), traps.all-traps.right,
 				float64(len(r.requests))/float64(len(worksOf(r.rows))), losses, r.among(want, differ))
 		}
 	}
-	for _, k := range []int{idLine, placedLine, allLine, anySureLine} {
+	for _, k := range []int{idLine, placedLine, decidedLine, allLine, anySureLine} {
 		fmt.Printf("range of models: %-36s %7.2f to %.2f\n", matchMeasures[k].label, 100*lowest[k], 100*highest[k])
 	}
 }

@@ -56,6 +56,11 @@ func (b *bench) names() error {
 			list.file)
 		printPartsHead("style")
 		s.printStyles(list.apart)
+		bySource, err := b.score(rows, output, "style", func(r row) string { return r.Source }, "-by", "style")
+		if err != nil {
+			return err
+		}
+		bySource.printSources()
 		if err := b.note(list.file, rows, s.failed); err != nil {
 			return err
 		}
@@ -124,6 +129,26 @@ func (s *score) printStyles(apart bool) {
 	if apart {
 		line("snapshots of another program", whole, func(name string) bool { return name == snapshot })
 		line("all rows", whole, anything)
+	}
+}
+
+// printSources prints what each source's names do to the figure: that of all others, how far its own is from it, and
+// how far its unread rows are from its read ones, which is what falls if nobody had looked at them.
+func (s *score) printSources() {
+	rows := map[string]int{}
+	for g, columns := range s.groups {
+		rows[g.name] += columns["all4_core"].all
+	}
+	fmt.Printf("\n%-36s %6s %10s %8s %8s\n", "source left out", "rows", "without it", "its own", "unread")
+	for _, source := range slices.Sorted(maps.Keys(rows)) {
+		if rows[source] < minSourceRows {
+			continue
+		}
+		read, unread := s.of("all4_core", func(name string) bool { return name != source })
+		others := read.plus(unread)
+		read, unread = s.of("all4_core", func(name string) bool { return name == source })
+		fmt.Printf("%-36s %6d %10s %8s %8s\n", source, rows[source], others.percent(),
+			difference(others, read.plus(unread)), difference(read, unread))
 	}
 }
 

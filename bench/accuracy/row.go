@@ -19,15 +19,18 @@ type row struct {
 	Flags  []string `json:"flags"`
 	Input  string   `json:"input"`
 
-	Kind    string `json:"tmdb_kind"`
-	TMDB    int    `json:"tmdb_id"`
-	Episode any    `json:"episode"`
-	Accept  []struct {
-		Kind string `json:"tmdb_kind"`
-		TMDB int    `json:"tmdb_id"`
-	} `json:"accept"`
+	place
+	Accept []place `json:"accept"`
 
 	raw []byte
+}
+
+// place is an entry, and where the file is in it.
+type place struct {
+	Kind    string `json:"tmdb_kind"`
+	TMDB    int    `json:"tmdb_id"`
+	Season  any    `json:"season"`
+	Episode any    `json:"episode"` // a number, a list of them, or an object with the first and the last
 }
 
 // unread reports whether the row belongs to the third that nobody reads: no rule is written for it, and a failure of
