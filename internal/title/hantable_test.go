@@ -1,16 +1,10 @@
-// Command hantable writes the table with which package title compares Chinese titles in traditional and simplified
-// characters.
-//
-//	bzcat /usr/share/unicode/Unihan_Variants.txt.bz2 | go run ./internal/title/hantable > internal/title/han.txt
-//
-// Its input is Unihan_Variants.txt of the Unicode Character Database (https://www.unicode.org/reports/tr38/). The table
-// contains kSimplifiedVariant of the characters in the common block; rare ones do not occur in titles.
-package main
+package title
 
 import (
 	"bufio"
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -18,16 +12,33 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 )
 
-func main() {
-	out, err := generate(os.Stdin)
-	if err == nil {
-		_, err = os.Stdout.Write(out)
+var unihan = flag.String("unihan", "", "Unihan_Variants.txt, from which to write han.txt anew")
+
+// TestHanTable writes the table with which titles in traditional and simplified characters are compared:
+//
+//	bunzip2 -k < /usr/share/unicode/Unihan_Variants.txt.bz2 > /tmp/variants.txt
+//	go test ./internal/title -run HanTable -unihan /tmp/variants.txt
+//
+// The file belongs to the Unicode Character Database (https://www.unicode.org/reports/tr38/). The table has
+// kSimplifiedVariant of the characters in the common block; rare ones do not occur in titles.
+func TestHanTable(t *testing.T) {
+	if *unihan == "" {
+		t.Skip("only with -unihan")
 	}
+	list, err := os.Open(*unihan)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "hantable:", err)
-		os.Exit(1)
+		t.Fatal(err)
+	}
+	defer list.Close()
+	out, err := generate(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("han.txt", out, 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -51,7 +62,7 @@ func generate(list io.Reader) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-const tableHeader = `# Written by internal/title/hantable from Unihan_Variants.txt of Unicode %s; not to be edited.
+const tableHeader = `# Written by TestHanTable from Unihan_Variants.txt of Unicode %s; not to be edited.
 #
 # Unicode's data files are copyright 1991-2022 Unicode, Inc., and may be used, copied and modified under the Unicode
 # License, https://www.unicode.org/license.txt. The pairs below are an extract of one of them, in another form: %d
@@ -111,4 +122,41 @@ func simplest(simple map[rune]rune, r rune) rune {
 		r = next
 	}
 	return r
+}
+
+func TestTheTableHasTheLastCommonFormOfEachCharacter(t *testing.T) {
+	const head = "# Unicode version: 15.0.0\n"
+	for _, tc := range []struct{ name, list, pairs string }{
+		{"one form", "U+9F8D\tkSimplifiedVariant\tU+9F99\n", "龍龙"},
+		{"the character itself is no other form", "U+4E7E\tkSimplifiedVariant\tU+4E7E U+5E72\n", "乾干"},
+		{"the first of several", "U+937E\tkSimplifiedVariant\tU+949F U+953A\n", "鍾钟"},
+		{"forms of forms", "U+82E7\tkSimplifiedVariant\tU+82CE\nU+85B4\tkSimplifiedVariant\tU+82E7\n", "苧苎 薴苎"},
+		{"in the order of code points", "U+9F8D\tkSimplifiedVariant\tU+9F99\nU+4E9E\tkSimplifiedVariant\tU+4E9A\n", "亞亚 龍龙"},
+		{
+			"rare ones and other facts are left out",
+			"U+3469\tkSimplifiedVariant\tU+3447\nU+9F99\tkTraditionalVariant\tU+9F8D\nU+9F8D\tkSimplifiedVariant\tU+9F99\n",
+			"龍龙",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			out, err := generate(strings.NewReader(head + tc.list))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(string(out), "]\n"+tc.pairs+"\n") || !strings.Contains(string(out), "Unicode 15.0.0") {
+				t.Errorf("want the pairs %s, got\n%s", tc.pairs, out)
+			}
+		})
+	}
+}
+
+func TestAListThatIsNoneIsRefused(t *testing.T) {
+	for _, list := range []string{
+		"", "# Unicode version: 15.0.0\n", "U+9F8D\tkSimplifiedVariant\tU+9F99\n",
+		"# Unicode version: 15.0.0\nU+9F8D kSimplifiedVariant 9F99\n",
+	} {
+		if out, err := generate(strings.NewReader(list)); err == nil {
+			t.Errorf("%q made\n%s", list, out)
+		}
+	}
 }
