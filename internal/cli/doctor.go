@@ -446,7 +446,7 @@ func (d *doctor) checkCoordinator(ctx context.Context, cfg *config.Config) {
 			"set both clocks (for example: timedatectl set-ntp true); the limits hold all the same",
 		},
 		{
-			found.EvictionPolicy != "", "it may throw the limiter's state away when its memory is full",
+			found.EvictionPolicy != "", "it may discard the limiter's state when its memory is full",
 			"set its maxmemory-policy to noeviction or volatile-lru",
 		},
 		{

@@ -36,7 +36,7 @@ var exitCodes = []struct {
 }{
 	{exitOK, "ran to the end; unmatched files are results, not failures"},
 	{exitInternal, "internal error"},
-	{exitUsage, "usage or configuration error, no key (unless --offline), or no PATH that exists: before any work"},
+	{exitUsage, "usage or configuration error, no key (unless --offline), or no PATH that exists; no work was done"},
 	{exitStrict, "--strict was given and something is unmatched or ambiguous"},
 	{exitIncomplete, "incomplete: some files are pending or failed; running again resumes"},
 	{exitUnauthorized, "TMDB refused the credentials"},

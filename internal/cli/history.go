@@ -75,7 +75,7 @@ func newHistoryPrune(f *factory) *cobra.Command {
 
 func newHistoryAbandon(f *factory) *cobra.Command {
 	var yes bool
-	cmd := &cobra.Command{Use: "abandon ID", Short: "Let other runs begin although this one was interrupted"}
+	cmd := &cobra.Command{Use: "abandon ID", Short: "Allow other runs although this one was interrupted"}
 	f.setRunWithConfig(cmd, nil, func(c invocation) error {
 		return (&applyRun{f: f}).withEngine(c.Context(), c.cfg, func(e *apply.Engine) (*apply.Outcome, error) {
 			run, err := findRun(e, c.args, anyRun)

@@ -48,7 +48,7 @@ func suggestIndex(f *factory, cfg *config.Config, s report.Summary) {
 	if err := os.MkdirAll(cfg.Dirs.Data, 0o700); err != nil {
 		return // it can't be kept that it was said
 	}
-	text := lang.Textf("note: this run sent %s to TMDB. A title index saves most searches, about one request a title, "+
+	text := lang.Textf("note: this run sent %s to TMDB. A title index saves most searches, about one request per title, "+
 		"finds the season and number of sequels, and works with --offline. To make one: anivault index update",
 		lang.Count(int(s.Requests), "request"))
 	f.say("\n%s", ui.WrapHanging(lang.Say(text)+"\n", f.streams.ErrWidth(), 0))

@@ -53,7 +53,7 @@ func (o *matchOptions) checkInteractive() error {
 	case !o.interactive:
 		return nil
 	case o.namesFrom == "-" || o.filesFrom == "-":
-		return usagef("write the list to a file and name that",
+		return usagef("write the list to a file and give that file",
 			"--interactive reads answers from stdin, which carries the list")
 	case !o.f.streams.InTTY || !o.f.streams.ErrTTY:
 		return usagef("leave it out here; anivault pin PATH tv/ID makes a choice without asking",

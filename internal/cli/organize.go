@@ -150,7 +150,7 @@ func (o *organizeRun) check(cmd *cobra.Command, args []string) error {
 	case o.yes && !apply.Supported:
 		return errUnsupported
 	case o.recordsFile != "" && o.match.interactive:
-		return usagef("leave one of them out", "--from and --interactive exclude each other: --from matches nothing")
+		return usagef("leave one of them out", "--from and --interactive can't be used together: --from matches nothing")
 	case o.recordsFile != "" && o.match.filesFrom != "":
 		return usagef("leave one of them out", "--from and --files-from can't be used together")
 	case o.match.nulSeparated && o.match.filesFrom == "":
@@ -341,7 +341,7 @@ func (o *organizeRun) printPlanSummary(r *organize.Result) {
 			"where their names tell them apart")
 	}
 	if o.recordsFile == "" && !o.match.interactive && s.Left > 0 && !o.f.quiet && o.f.streams.InTTY {
-		printHint(o.f.streams, "with --interactive it asks about the files that it skips, a title at a time")
+		printHint(o.f.streams, "with --interactive it asks about the files that it skips, one title at a time")
 	}
 	switch {
 	case o.f.quiet || s.Planned == 0 || o.shouldPrompt(r):

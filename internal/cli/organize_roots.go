@@ -167,7 +167,7 @@ func (o *organizeRun) readRecords() error {
 	defer in.Close()
 	number := 0
 	bad := func(format string, what any) error {
-		const hint = "records are what anivault match --format ndjson prints, one a line"
+		const hint = "records are what anivault match --format ndjson prints, one per line"
 		return usagef(hint, format, o.recordsFile, number, what)
 	}
 	return library.ReadList(in, false, func(line string) error {

@@ -48,7 +48,8 @@ func newStatus(f *factory) *cobra.Command {
 			}
 		}
 	})
-	cmd.Flags().BoolVar(&watch, "watch", false, "redraw every second until Ctrl-C; with --format json, a line a second")
+	cmd.Flags().BoolVar(&watch, "watch", false,
+		"redraw every second until Ctrl-C; with --format json, one line per second")
 	return cmd
 }
 
