@@ -156,15 +156,15 @@ func newAccountsTest(f *factory) *cobra.Command {
 	})
 }
 
-func newAccountsEnable(f *factory, on bool) *cobra.Command {
+func newAccountsEnable(f *factory, enable bool) *cobra.Command {
 	word, short, done := "disable", "Disable an account for every running process", "disabled %s\n"
-	if on {
+	if enable {
 		word, short, done = "enable", "Enable an account for every running process", "enabled %s\n"
 	}
 	cmd := &cobra.Command{Use: word + " NAME", Short: short}
 	return f.setRun(cmd, nil, func(c invocation) error {
 		return f.withTarget(c.Command, c.args[0], func(ctx context.Context, target operate.Target) error {
-			if _, err := target.Enable(ctx, on, 0); err != nil {
+			if _, err := target.Enable(ctx, enable, 0); err != nil {
 				return err
 			}
 			f.say(done, c.args[0])

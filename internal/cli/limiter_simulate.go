@@ -22,11 +22,11 @@ import (
 type simulateOptions struct {
 	f *factory
 
-	scenario, preset, limit, latency string
-	length, step                     string
-	format, out                      string
-	processes                        int
-	seed                             uint64
+	scenario, preset, upstreamLimit, latency string
+	length, step                             string
+	format, out                              string
+	processes                                int
+	seed                                     uint64
 }
 
 func newLimiterSimulate(f *factory) *cobra.Command {
@@ -40,7 +40,8 @@ func newLimiterSimulate(f *factory) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.scenario, "scenario", "", "`FILE` with a scenario in JSON")
 	flags.StringVar(&o.preset, "preset", "gauntlet", "`NAME` of a scenario")
-	flags.StringVar(&o.limit, "limit", "sliding:50/1s", "`MODEL` of the upstream's limit, unless the scenario has one")
+	flags.StringVar(&o.upstreamLimit, "limit", "sliding:50/1s",
+		"`MODEL` of the upstream's limit, unless the scenario has one")
 	flags.StringVar(&o.latency, "latency", "20ms-60ms", "`TIME` to a good answer, or a range")
 	flags.IntVar(&o.processes, "processes", 1, "`NUMBER` of processes that share the limiter")
 	flags.StringVar(&o.length, "for", "", "`DURATION` of the run (default: until 30 s after the last fault, or 2m)")
@@ -107,7 +108,7 @@ func (o *simulateOptions) config() (sim simulate.Config, err error) {
 	if sim.Scenario, err = o.loadScenario(); err != nil {
 		return sim, err
 	}
-	if sim.Limits, err = upstream.ParseLimits(o.limit); err != nil {
+	if sim.Limits, err = upstream.ParseLimits(o.upstreamLimit); err != nil {
 		return sim, usagef("for example: --limit sliding:40/1s,retry_after=delta", "flag --limit: %v", err)
 	}
 	if sim.Latency, err = upstream.ParseLatency(o.latency); err != nil {

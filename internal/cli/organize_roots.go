@@ -89,12 +89,12 @@ func addRoot(roots *[]organize.RootInfo, p organize.RootInfo) int {
 	return len(*roots) - 1
 }
 
-func (o *organizeRun) checkNoOverlap(source string, whole bool, shown string) error {
+func (o *organizeRun) checkNoOverlap(source string, isFolder bool, shown string) error {
 	if o.inPlace {
 		return nil
 	}
 	for _, t := range o.options.Targets {
-		if organize.IsBelow(source, t.Path) || whole && organize.IsBelow(t.Path, source) {
+		if organize.IsBelow(source, t.Path) || isFolder && organize.IsBelow(t.Path, source) {
 			hint := lang.Text("--in-place organizes a library where it is, by moving files; otherwise name another --to")
 			if o.forWatch {
 				hint = "watch needs one folder for new files and another for the library: give another --to"

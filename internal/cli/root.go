@@ -54,7 +54,7 @@ func Main(ctx context.Context, args []string, streams ui.Streams) (status int) {
 	if err != nil {
 		printError(streams, err)
 	}
-	if s := exitStatusOfSignal(ctx); s != 0 && !f.drained {
+	if s := exitStatusOfSignal(ctx); s != 0 && !f.hasDrained {
 		return s
 	}
 	return exitStatusOf(err, f.started)
@@ -73,10 +73,10 @@ func stripUsageBackticks(cmd *cobra.Command) {
 // factory has the streams, the environment and the global flags, from which all commands are built. It loads the
 // configuration and prints messages.
 type factory struct {
-	streams ui.Streams
-	environ []string
-	started bool // the command line is valid and the command has begun to run
-	drained bool // a service has shut down after a signal without an error
+	streams    ui.Streams
+	environ    []string
+	started    bool // the command line is valid and the command has begun to run
+	hasDrained bool // a service has shut down after a signal without an error
 
 	helpErr error         // the error of writing a help text
 	answers *bufio.Reader // see prompter

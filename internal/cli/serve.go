@@ -124,7 +124,7 @@ func runServe(f *factory, cmd *cobra.Command, cfg *config.Config, offline bool) 
 	cancel()
 	serving.Wait()
 	err = errors.Join(err, pageErr, stopMetrics())
-	f.drained = err == nil
+	f.hasDrained = err == nil
 	return err
 }
 

@@ -51,7 +51,7 @@ func (a *applyRun) undo(ctx context.Context, cfg *config.Config, args []string, 
 }
 
 func (a *applyRun) undoRun(
-	ctx context.Context, cfg *config.Config, args []string, opts apply.UndoOptions, matches *int, sure bool,
+	ctx context.Context, cfg *config.Config, args []string, opts apply.UndoOptions, matches *int, confirmed bool,
 ) error {
 	return a.withEngine(ctx, cfg, func(e *apply.Engine) (*apply.Outcome, error) {
 		run, err := findRun(e, args, anyRun)
@@ -73,7 +73,7 @@ func (a *applyRun) undoRun(
 			a.f.say("the last run was abandoned; anivault undo %s puts back what it can reach\n", run.ID)
 			return nil, suggestOlderRun(a.f, e, args)
 		}
-		if ok, err := a.f.confirm(ctx, sure, undoQuestion(run, a.onlyGlob), "nothing was changed\n"); !ok {
+		if ok, err := a.f.confirm(ctx, confirmed, undoQuestion(run, a.onlyGlob), "nothing was changed\n"); !ok {
 			return nil, err
 		}
 		out, err := e.Undo(ctx, run.ID, opts)

@@ -248,9 +248,9 @@ func (w *watchRun) printSystemdUnit() error {
 var pathFlags = []string{"to", "to-tv", "to-movies", "exec", "config", "log-file", "metrics-file", "metrics-textfile"}
 
 // quoteUnitWord quotes a word for a systemd unit; in a command it also escapes $, which begins a variable.
-func quoteUnitWord(s string, command bool) string {
+func quoteUnitWord(s string, inCommand bool) string {
 	s = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "%", "%%").Replace(s)
-	if command {
+	if inCommand {
 		s = strings.ReplaceAll(s, "$", "$$")
 	}
 	return `"` + s + `"`

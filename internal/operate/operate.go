@@ -207,8 +207,8 @@ func (t Target) value(st ratelimit.Status, key string) string {
 }
 
 // LimitText returns the limit with this key as text, "off" if there is none.
-func LimitText(a app.AccountView, key string) string {
-	switch key {
+func LimitText(a app.AccountView, limitKey string) string {
+	switch limitKey {
 	case "account_concurrency":
 		return strconv.Itoa(a.Limit)
 	case "concurrency":

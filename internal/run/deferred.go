@@ -45,7 +45,7 @@ type deferredQueue struct {
 	waiting    []*seriesTask // deferred until their due times
 	lastRound  []*seriesTask // deferred until all series have been tried
 	inFlight   int           // series that are being decided
-	untried    int           // those of them that are being decided for the first time
+	firstTries int           // those of them that are being decided for the first time
 	walkDone   bool          // no new series will come
 	outputFull bool          // the walk waits until the output has room
 	closed     bool          // the run is ending: nothing is tried again
@@ -67,7 +67,7 @@ func (a *deferredQueue) putBack(q *seriesTask, retries int) (willRetry bool) {
 		a.inFlight--
 		if !q.tried {
 			q.tried = true
-			a.untried--
+			a.firstTries--
 		}
 		if q.attempts == nil || a.closed {
 			return
@@ -91,7 +91,7 @@ func (a *deferredQueue) putBack(q *seriesTask, retries int) (willRetry bool) {
 func (a *deferredQueue) next() (q *seriesTask, wait time.Duration, over bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.untried == 0 && (a.walkDone || a.outputFull) {
+	if a.firstTries == 0 && (a.walkDone || a.outputFull) {
 		a.waiting, a.lastRound = append(a.waiting, a.lastRound...), nil
 	}
 	if len(a.waiting) == 0 {

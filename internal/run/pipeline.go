@@ -235,7 +235,7 @@ func (p *pipeline) startBatch(ctx context.Context, b *batchState, out chan<- out
 		if p.Retry.NewCounter != nil {
 			q.attempts = p.Retry.NewCounter()
 		}
-		p.deferred.update(func() { p.deferred.inFlight, p.deferred.untried = p.deferred.inFlight+1, p.deferred.untried+1 })
+		p.deferred.update(func() { p.deferred.inFlight++; p.deferred.firstTries++ })
 		resolving.Go(func() { p.decideSeries(ctx, q, slots) })
 	}
 }

@@ -33,10 +33,10 @@ type request struct {
 	ticket      uint64
 	permitID    machine.Pass
 
-	parkedAt   time.Duration
-	waitCounts bool   // the current wait counts against max_wait
-	wantsSlot  bool   // the request waits for a free slot of its process
-	waitNumber uint64 // number of the current wait; scheduled events of earlier waits do nothing
+	parkedAt    time.Duration
+	usesMaxWait bool   // the current wait counts against max_wait
+	wantsSlot   bool   // the request waits for a free slot of its process
+	waitNumber  uint64 // number of the current wait; scheduled events of earlier waits do nothing
 
 	sentAt  time.Duration
 	waiting bool // not sent yet, or already answered
@@ -119,7 +119,7 @@ func (r *request) askPermit() {
 		}
 		r.wantsSlot = g.Cause == ratelimit.ReasonSlot || g.Cause == ratelimit.ReasonTurn
 		p.parked = append(p.parked, r)
-		r.parkedAt, r.waitCounts = w.clock.now, counts
+		r.parkedAt, r.usesMaxWait = w.clock.now, counts
 		r.wakeAfter(nap)
 	}
 }
@@ -138,7 +138,7 @@ func (r *request) wakeAfter(d time.Duration) {
 func (r *request) wakeUp() {
 	p := r.process
 	r.waitNumber++
-	if r.waitCounts {
+	if r.usesMaxWait {
 		r.waited += p.world.clock.now - r.parkedAt
 	}
 	p.parked = slices.DeleteFunc(p.parked, func(o *request) bool { return o == r })

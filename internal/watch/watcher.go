@@ -195,7 +195,7 @@ func (w *Watcher) rescan() {
 	w.scan(".", true)
 }
 
-func (w *Watcher) scan(dir string, all bool) {
+func (w *Watcher) scan(dir string, everything bool) {
 	if !w.polling {
 		if err := w.Notices.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			w.OnEvent(NoNotices, dir, err)
@@ -215,8 +215,8 @@ func (w *Watcher) scan(dir string, all bool) {
 	delete(w.unreadable, dir)
 	w.machine.Observe(w.now, dir, entries)
 	for _, e := range entries {
-		if child := joinPath(dir, e.Name); e.Dir && (all || !w.machine.HasSeen(child)) {
-			w.scan(child, all)
+		if child := joinPath(dir, e.Name); e.Dir && (everything || !w.machine.HasSeen(child)) {
+			w.scan(child, everything)
 		}
 	}
 }

@@ -116,10 +116,10 @@ func shownGaps(all [][]report.Gap) (shown [][]report.Gap, missing int) {
 type folderSet map[string]*folderEvidence
 
 type folderEvidence struct {
-	candidates string
-	fileCount  int
-	mixed      bool
-	isArgument bool // the user gave it as an argument; it may hold other works later
+	candidates    string
+	fileCount     int
+	hasOtherFiles bool
+	isArgument    bool // the user gave it as an argument; it may hold other works later
 }
 
 func newFolderSet(records []report.Record, roots []string) folderSet {
@@ -137,7 +137,7 @@ func newFolderSet(records []report.Record, roots []string) folderSet {
 				all[dir] = f
 			}
 			f.fileCount++
-			f.mixed = f.mixed || f.candidates != evidence
+			f.hasOtherFiles = f.hasOtherFiles || f.candidates != evidence
 			up := filepath.Dir(dir)
 			if up == dir || up == "." {
 				break
@@ -167,7 +167,7 @@ func candidateKey(r *report.Record) string {
 // pinArguments returns the arguments of `anivault pin` for files with the same candidates. It uses folders that hold no
 // other files; for the remaining files, their title if all names have it, otherwise each file. Paths stay as they were
 // given, because the page may be shared.
-func (all folderSet) pinArguments(records []*report.Record, names bool) []string {
+func (all folderSet) pinArguments(records []*report.Record, namesOnly bool) []string {
 	var words []string
 	var loose []*report.Record
 	last := ""
@@ -175,14 +175,14 @@ func (all folderSet) pinArguments(records []*report.Record, names bool) []string
 		dir, _ := r.SplitPath()
 		f := all[dir]
 		switch {
-		case names || f == nil || f.mixed || f.isArgument || f.fileCount < 2:
+		case namesOnly || f == nil || f.hasOtherFiles || f.isArgument || f.fileCount < 2:
 			loose = append(loose, r)
 		case dir != last:
 			last = dir
 			words = append(words, shellArgument(dir, true))
 		}
 	}
-	if t := sharedTitle(loose); t != "" && (names || len(loose) > 1) {
+	if t := sharedTitle(loose); t != "" && (namesOnly || len(loose) > 1) {
 		return append(words, shellArgument(t, false))
 	}
 	for _, r := range loose {
@@ -206,11 +206,11 @@ func sharedTitle(records []*report.Record) string {
 }
 
 // shellArgument quotes s for a shell, never as a flag. A folder gets the slash by which `pin` recognises it.
-func shellArgument(s string, dir bool) string {
+func shellArgument(s string, isDir bool) string {
 	if strings.HasPrefix(s, "-") {
 		s = "./" + s
 	}
-	if dir && !strings.HasSuffix(s, "/") {
+	if isDir && !strings.HasSuffix(s, "/") {
 		s += "/"
 	}
 	return ui.ShellWord(s)

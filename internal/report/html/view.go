@@ -39,15 +39,15 @@ type filter struct {
 }
 
 type card struct {
-	Title    string
-	Original string
-	Ref      string
-	URL      string
-	Note     string // "12 files, 97 % to 100 %"
-	Age      string
-	Problem  bool
-	Open     bool
-	Files    []*file
+	Title     string
+	Original  string
+	Ref       string
+	URL       string
+	Note      string // "12 files, 97 % to 100 %"
+	Age       string
+	IsProblem bool
+	IsOpen    bool
+	Files     []*file
 }
 
 type file struct {
@@ -162,7 +162,7 @@ func cards(p Page) []*card {
 			c = group(&skipped, "skipped", func() *card { return &card{Title: lang.Say("Skipped")} })
 		default:
 			c = group(&troubled, "folder "+folder, func() *card {
-				return &card{Title: cmp.Or(folder, lang.Say("To look at")), Problem: true}
+				return &card{Title: cmp.Or(folder, lang.Say("To look at")), IsProblem: true}
 			})
 		}
 		c.add(r, folder, name)
@@ -210,7 +210,7 @@ func (c *card) add(r *report.Record, folder, name string) {
 	c.Files = append(c.Files, f)
 }
 
-func (c *card) setPinArguments(all folderSet, names bool) {
+func (c *card) setPinArguments(all folderSet, namesOnly bool) {
 	for from := 0; from < len(c.Files); {
 		first := c.Files[from]
 		evidence := candidateKey(first.record)
@@ -219,7 +219,7 @@ func (c *card) setPinArguments(all folderSet, names bool) {
 			records = append(records, c.Files[from].record)
 		}
 		if len(first.Weighed) > 0 {
-			first.Pins = strings.Join(all.pinArguments(records, names), "\n")
+			first.Pins = strings.Join(all.pinArguments(records, namesOnly), "\n")
 		}
 	}
 }
@@ -234,12 +234,12 @@ func (c *card) removeRepeats(mayOpen bool) {
 		if f.Also != "" {
 			lacking++
 		}
-		if own := f.Folder; c.Problem || i > 0 && own == folder {
+		if own := f.Folder; c.IsProblem || i > 0 && own == folder {
 			f.Folder = ""
 		} else {
 			folder = own
 		}
-		if own := f.Why; !c.Problem && f.Also == "" && own == why {
+		if own := f.Why; !c.IsProblem && f.Also == "" && own == why {
 			f.Why = ""
 		} else {
 			why = own
@@ -256,7 +256,7 @@ func (c *card) removeRepeats(mayOpen bool) {
 		}
 	}
 	c.Note = lang.Say(lang.Count(len(c.Files), "file"))
-	if !c.Problem && highest >= 0 {
+	if !c.IsProblem && highest >= 0 {
 		c.Note += ", " + report.Percent(lowest)
 		if high := report.Percent(highest); high != report.Percent(lowest) {
 			c.Note = lang.Sprintf("%s to %s", c.Note, high)
@@ -265,5 +265,5 @@ func (c *card) removeRepeats(mayOpen bool) {
 	if lacking > 0 {
 		c.Note = lang.Sprintf("%s, %d without an episode", c.Note, lang.Number(lacking))
 	}
-	c.Open = c.Problem || mayOpen && c.Ref != "" && len(c.Files) <= maxOpenFiles
+	c.IsOpen = c.IsProblem || mayOpen && c.Ref != "" && len(c.Files) <= maxOpenFiles
 }
