@@ -2,8 +2,13 @@ package config
 
 import (
 	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
@@ -101,4 +106,108 @@ func (o *Organize) setReplace(v string) error {
 		o.Replace[from] = to
 	}
 	return nil
+}
+
+// NotifyTarget is an address that is told what happens: a media server, or a service that tells people.
+type NotifyTarget struct {
+	Kind     string // one of NotifyKinds
+	URL      *url.URL
+	Token    Secret // from token_file
+	Paths    []PathMapping
+	On       []string // events; see NotifyEvents
+	Template string   // of a webhook's body; "": the notice as JSON
+}
+
+// PathMapping says that our folder From is the server's folder To.
+type PathMapping struct{ From, To string }
+
+// NotifyKinds are the kinds of targets: media servers, then services.
+var NotifyKinds = []string{"jellyfin", "emby", "plex", "kodi", "ntfy", "webhook"}
+
+// NotifyEvents are the events of notices.
+var NotifyEvents = []string{"changed", "failed", "left", "limiter", "key", "budget", "coordinator"}
+
+// IsMediaServer reports whether the target scans the folders that it is told.
+func (t *NotifyTarget) IsMediaServer() bool { return t.Kind != "ntfy" && t.Kind != "webhook" }
+
+// Name returns the kind and the address without its path and query, which may hold a secret.
+func (t *NotifyTarget) Name() string { return t.Kind + " " + t.URL.Scheme + "://" + t.URL.Host }
+
+const targetForm = "each address has to and url, such as - {to: jellyfin, url: http://nas:8096, token_file: /path}"
+
+var targetSchema = listSchema[NotifyTarget]{
+	key: "notify", notList: targetForm,
+	notSection: targetForm,
+	unknown:    "is not a setting of an address; there are %s", prefix: "notify.",
+	newItem: func(string) (t NotifyTarget) { return t },
+	fields: func(r reader, t *NotifyTarget) []schemaField {
+		return []schemaField{
+			{key: "to", allowed: lang.Text("one of " + strings.Join(NotifyKinds, ", ")), set: storeOneOf(&t.Kind, NotifyKinds)},
+			{key: "url", allowed: "an address such as http://nas:8096", secret: true, set: parseInto(&t.URL, readTargetURL)},
+			{key: "token_file", allowed: "a file that can be read", set: func(v string) error {
+				line, err := firstLine(v)
+				t.Token = NewSecret(strings.TrimSpace(line))
+				return err
+			}},
+			{key: "template", allowed: "a text", set: parseInto(&t.Template, acceptAny)},
+			{key: "on", read: func(v *yaml.Node) {
+				for _, event := range v.Content {
+					t.On = append(t.On, event.Value)
+				}
+				if v.Kind != yaml.SequenceNode || len(t.On) == 0 ||
+					slices.ContainsFunc(t.On, func(e string) bool { return !slices.Contains(NotifyEvents, e) }) {
+					r.reject(v, "notify.on", strings.Join(t.On, ", "),
+						lang.Textf("must be a list of events; there are %s", strings.Join(NotifyEvents, ", ")))
+				}
+			}},
+			{key: "paths", read: func(v *yaml.Node) {
+				if v.Kind != yaml.MappingNode {
+					r.reject(v, "notify.paths", v.Value, "must be a section with our folders and the server's, such as "+
+						"{/srv/library: /media}")
+					return
+				}
+				for i := 0; i+1 < len(v.Content); i += 2 {
+					t.Paths = append(t.Paths, PathMapping{v.Content[i].Value, v.Content[i+1].Value})
+				}
+			}},
+		}
+	},
+	checkItem: func(r reader, item *yaml.Node, t *NotifyTarget) {
+		switch {
+		case t.Kind == "" || t.URL == nil:
+			r.reject(item, "notify", "", targetForm)
+		case t.Template != "" && t.Kind != "webhook":
+			r.reject(item, "notify.template", "", "only a webhook has a template")
+		case t.On == nil && t.IsMediaServer():
+			t.On = []string{"changed"}
+		case t.On == nil:
+			t.On = []string{"failed", "left", "limiter", "key", "budget"}
+		}
+	},
+}
+
+func readTargetURL(v string) (*url.URL, error) {
+	u, err := url.Parse(v)
+	if err == nil && (u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		err = strconv.ErrSyntax
+	}
+	return u, err
+}
+
+func storeOneOf(target *string, words []string) func(string) error {
+	return func(v string) error {
+		if !slices.Contains(words, v) {
+			return strconv.ErrSyntax
+		}
+		*target = v
+		return nil
+	}
+}
+
+func readTargets(in source, problems *errorList) []NotifyTarget {
+	at, node := findKey(in.root, "notify")
+	if at == nil {
+		return nil
+	}
+	return targetSchema.readAll(reader{in, problems}, node)
 }

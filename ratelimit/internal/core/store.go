@@ -1,8 +1,20 @@
+// Package core is the pure part of the limiter, in one value, the [Snapshot].
+//
+//	machine.go, rules.go, table.go   the five states and how they change
+//	scope.go                         what an address or an account has: machine, bucket, quota; the ceiling
+//	turns.go, ask.go                 which processes take part, whose turn it is, and what a request waits for
+//	account.go, pick.go              accounts and keys, and the choice of them for a request
+//	budget.go, report.go             reserved and used requests of the budget; answers as evidence
+//	isolation.go, operator.go        a process that can't reach the others; changes by operators
+//
+// Time and random numbers are arguments. Nothing here waits, locks, reads a clock or does I/O, except [MemoryStore] and
+// [SystemInstant].
 package core
 
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -102,4 +114,108 @@ func ReadSnapshot(ctx context.Context, store Store) (at Instant, s Snapshot, err
 		return ErrUnchanged
 	})
 	return at, s, err
+}
+
+// Snapshot is everything that the users of one upstream share: the state machine and its evidence, bucket, ceiling,
+// slots, budget, accounts and operators' overrides.
+//
+// A zero Snapshot becomes a fresh one (Normal, full bucket) at its first use. Clone is the only way to copy a Snapshot.
+// It is not safe for concurrent use: a [Store] gives access to one user at a time.
+type Snapshot struct {
+	clock     timeline
+	address   scope // the limits for all requests together, by the address they come from
+	ceiling   ceiling
+	queue     queue
+	processes processes
+	accounts  accounts
+	overrides overrides
+}
+
+// NewSnapshot returns the snapshot for an upstream without stored state: Normal, full bucket.
+func NewSnapshot(now Instant) Snapshot {
+	var s Snapshot
+	s.advance(now)
+	return s
+}
+
+// NewCautiousSnapshot returns the snapshot that replaces a damaged one: Throttle with an empty bucket. It grants
+// nothing for the first ceiling_window, because it is unknown how many requests have just been sent.
+func NewCautiousSnapshot(now Instant) Snapshot {
+	s := NewSnapshot(now)
+	s.address.machine.state, s.address.machine.reason = Throttle, ReasonCorrupt
+	s.address.bucket.empty(s.clock.now)
+	s.ceiling.unknownBefore = s.clock.now
+	return s
+}
+
+// Clone returns a deep copy.
+func (s *Snapshot) Clone() Snapshot {
+	c := *s
+	c.address.machine.window.records = append([]record(nil), s.address.machine.window.records...)
+	c.ceiling.grants = append([]Stamp(nil), s.ceiling.grants...)
+	c.queue.tickets = append([]ticket(nil), s.queue.tickets...)
+	c.queue.leases = append([]lease(nil), s.queue.leases...)
+	c.overrides.list = append([]override(nil), s.overrides.list...)
+	c.processes.list = append([]process(nil), s.processes.list...)
+	for i := range c.processes.list {
+		c.processes.list[i].accounts = slices.Clone(c.processes.list[i].accounts)
+	}
+	c.accounts.list = append([]account(nil), s.accounts.list...)
+	for i := range c.accounts.list {
+		a := &c.accounts.list[i]
+		a.keys, a.overrides = slices.Clone(a.keys), slices.Clone(a.overrides)
+		a.machine.window.records = append([]record(nil), a.machine.window.records...)
+	}
+	return c
+}
+
+// State returns the state the limiter is in.
+func (s *Snapshot) State() State { return s.address.machine.state }
+
+// Now returns the shared time of the last update.
+func (s *Snapshot) Now() Stamp { return s.clock.now }
+
+// Users returns the ids of the processes that share the snapshot, without duplicates.
+func (s *Snapshot) Users() []string {
+	var ids []string
+	for i := range s.processes.list {
+		if id := processIDOf(s.processes.list[i].id); !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// advance moves the snapshot on to an instant and returns the shared time at it. It turns a zero snapshot into a fresh
+// one. After a reboot it drops processes with their tickets and leases, but keeps blocks and pauses. The end of a pause
+// leaves at most one token in the bucket, because a burst would meet the same limit again.
+func (s *Snapshot) advance(at Instant) Stamp {
+	before := s.clock.now
+	rebooted := s.clock.advance(at)
+	now, m := s.clock.now, &s.address.machine
+	if end := m.pauseUntil; before < end && end <= now {
+		s.address.bucket.drain(end, s.processes.fastestPace(end).rate)
+	}
+	if m.epoch == 0 {
+		m.start(now, ReasonFresh)
+	}
+	if rebooted {
+		s.queue = queue{seq: s.queue.seq}
+		s.processes.list = s.processes.list[:0]
+	}
+	return now
+}
+
+// view is a snapshot at one moment, together with the tuning of the process that uses it.
+type view struct {
+	s     *Snapshot
+	now   Stamp
+	t     *Tuning
+	parts int // divides the accounts' limits, as in [Instant]
+}
+
+// undivided returns the view with the accounts' whole limits.
+func (v view) undivided() view {
+	v.parts = 1
+	return v
 }
