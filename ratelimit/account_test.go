@@ -179,7 +179,7 @@ func TestARefusedKeyIsOutUntilItIsTested(t *testing.T) {
 		if _, err := other.Acquire(t.Context()); !errors.As(err, &blocked) || blocked.Cause != ReasonCredentials {
 			t.Fatalf("with no key left: %v", err)
 		}
-		if st := accountOf(t, other, "a2"); st.Keys[0].Standing != Refused || st.Keys[1].Standing != Refused {
+		if st := accountOf(t, other, "a2"); st.Keys[0].Standing != StandingRefused || st.Keys[1].Standing != StandingRefused {
 			t.Errorf("%+v", st.Keys)
 		}
 		test := Preference{Account: "a2", Key: out, Test: true}
@@ -209,7 +209,7 @@ func TestALateAnswerDoesNotBringAKeyIn(t *testing.T) {
 		early, p := take(t, l), take(t, l)
 		p.Report(Event{Outcome: Client, Status: 401, Key: KeyRefused})
 		early.Report(ok())
-		if k := accountOf(t, l, "a1").Keys[0]; k.Standing != Refused {
+		if k := accountOf(t, l, "a1").Keys[0]; k.Standing != StandingRefused {
 			t.Errorf("%s", k.Standing)
 		}
 	})

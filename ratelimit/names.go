@@ -105,9 +105,9 @@ const (
 
 	// The standings of a key.
 
-	Proven    = core.Proven
-	Refused   = core.Refused
-	Suspended = core.Suspended
+	StandingProven    = core.StandingProven
+	StandingRefused   = core.StandingRefused
+	StandingSuspended = core.StandingSuspended
 
 	// The reasons, see docs/limiter.md.
 

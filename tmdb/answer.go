@@ -42,13 +42,13 @@ func responseError(req *http.Request, resp *http.Response, body []byte) error {
 	}
 	e := &Error{
 		HTTPStatus: resp.StatusCode, Code: object.code, Message: redactSecrets(req, object.message),
-		Method: req.Method, Path: req.URL.Path, Gateway: object.gateway,
+		Method: req.Method, Path: req.URL.Path, FromGateway: object.gateway,
 	}
 	if !isError {
-		e.Code, e.Message, e.Gateway, e.Foreign = 0, "", false, foreignReason(body)
+		e.Code, e.Message, e.FromGateway, e.Foreign = 0, "", false, foreignReason(body)
 	}
 	if e.keyRefused() {
-		return &UnauthorizedError{Cause: e, Sent: true, KeyAsToken: isTokenLikeKey(req)}
+		return &UnauthorizedError{Cause: e, WasSent: true, KeyAsToken: isTokenLikeKey(req)}
 	}
 	return e
 }

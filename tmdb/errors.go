@@ -37,8 +37,8 @@ type Error struct {
 	Path       string // without the query
 	// Foreign is why the body is not TMDB's error object, as a proxy or login page may have sent it; "" if it is.
 	Foreign Reason
-	// Gateway is true if an anivault gateway made the error itself, in TMDB's form.
-	Gateway bool
+	// FromGateway is true if an anivault gateway made the error itself, in TMDB's form.
+	FromGateway bool
 }
 
 // Error returns one line with the status, the message, the code and Foreign.
@@ -69,8 +69,8 @@ func (e *Error) Is(target error) bool {
 // UnauthorizedError means that TMDB refused the key. It unwraps to the *Error with TMDB's message.
 type UnauthorizedError struct {
 	Cause *Error
-	// Sent is true for the request that TMDB refused, false for later ones, which are not sent.
-	Sent bool
+	// WasSent is true for the request that TMDB refused, false for later ones, which are not sent.
+	WasSent bool
 	// KeyAsToken is true if the token has the form of a v3 key, a common mistake: it belongs in Options.APIKey.
 	KeyAsToken bool
 }
@@ -79,7 +79,7 @@ func (e *UnauthorizedError) Error() string {
 	if e.Cause == nil {
 		return "tmdb: the key was refused"
 	}
-	if !e.Sent {
+	if !e.WasSent {
 		return "tmdb: not sent, the key was refused before: " + e.Cause.Error()
 	}
 	return "tmdb: the key was refused: " + e.Cause.Error()

@@ -87,7 +87,7 @@ func TestErrorTexts(t *testing.T) {
 			HTTPStatus: 599, Method: "GET", Path: "/3/tv/1",
 		},
 		"tmdb: the key was refused: " + e.Error(): &UnauthorizedError{
-			Cause: e, Sent: true,
+			Cause: e, WasSent: true,
 		},
 		"tmdb: not sent, the key was refused before: " + e.Error(): &UnauthorizedError{
 			Cause: e,

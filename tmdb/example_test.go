@@ -104,7 +104,7 @@ func ExampleKeyLatch() {
 	for range 2 {
 		_, _, err := client.TV(context.Background(), 9000001, tmdb.DetailOptions{})
 		var refused *tmdb.UnauthorizedError
-		fmt.Println(errors.As(err, &refused), refused.Sent, refused.Cause.Code)
+		fmt.Println(errors.As(err, &refused), refused.WasSent, refused.Cause.Code)
 	}
 	// Output:
 	// true true 7

@@ -113,7 +113,7 @@ func (l *KeyLatch) RoundTrip(req *http.Request) (*http.Response, error) {
 	id := sha256.Sum256([]byte(strings.Join(requestCredentials(req), "\x00")))
 	if before, ok := l.refused.Load(id); ok {
 		refusal := *before.(*UnauthorizedError)
-		refusal.Sent = false
+		refusal.WasSent = false
 		return nil, &refusal
 	}
 	resp, err := l.next.RoundTrip(req)

@@ -47,7 +47,7 @@ func TestARefusedKeyIsNotUsedAgain(t *testing.T) {
 			return answer(r, 200, jsonType, `{"status_code":7,"status_message":"no","success":false}`), nil
 		},
 		"known below": func(*http.Request) (*http.Response, error) {
-			return nil, &UnauthorizedError{Cause: &Error{HTTPStatus: 401, Code: 7}, Sent: true}
+			return nil, &UnauthorizedError{Cause: &Error{HTTPStatus: 401, Code: 7}, WasSent: true}
 		},
 	}
 	for name, reply := range replies {
@@ -56,7 +56,7 @@ func TestARefusedKeyIsNotUsedAgain(t *testing.T) {
 			l := NewKeyLatch(u)
 			for i := range 3 {
 				refusal, ok := errors.AsType[*UnauthorizedError](roundTripOf(l, request(t, "token")).err)
-				if !ok || refusal.Cause == nil || refusal.Sent != (i == 0) || u.sent != 1 {
+				if !ok || refusal.Cause == nil || refusal.WasSent != (i == 0) || u.sent != 1 {
 					t.Fatalf("request %d: %v, %d sent", i, refusal, u.sent)
 				}
 			}

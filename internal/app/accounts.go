@@ -134,7 +134,7 @@ func (r refusalTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if last := r.keyring.lastRefusal.Load(); last != nil {
 			refusal = *last
 		}
-		refusal.Sent = false
+		refusal.WasSent = false
 		return nil, r.rememberFirst(&refusal)
 	}
 	if refusal := x.refusal.Load(); err == nil && refusal != nil {

@@ -93,7 +93,7 @@ func (a *App) openDeciders(client *tmdb.Client) (err error) {
 	}
 	store := pins.Open(a.cfg.Dirs.Data)
 	a.deciders, err = decide.New(decide.Config{
-		Client: client, Languages: a.cfg.TMDB.Languages, Adult: a.cfg.Match.IncludeAdult, Options: options,
+		Client: client, Languages: a.cfg.TMDB.Languages, IncludeAdult: a.cfg.Match.IncludeAdult, Options: options,
 		Pins: store, IndexDir: a.cfg.Dirs.Data, Asker: a.opts.Ask, Warn: a.warn,
 		Reserve: func(ctx context.Context) (context.Context, func()) {
 			if !a.limiter.Rationed() {

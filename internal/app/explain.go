@@ -209,7 +209,7 @@ func ErrorText(err error) (lang.Text, bool) {
 		switch {
 		case e.Cause == nil:
 			return "tmdb: the key was refused", true
-		case !e.Sent:
+		case !e.WasSent:
 			return lang.Textf("tmdb: not sent, the key was refused before: %s", e.Cause.Error()), true
 		}
 		return lang.Textf("tmdb: the key was refused: %s", e.Cause.Error()), true

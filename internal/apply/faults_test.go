@@ -278,8 +278,6 @@ func (c *checker) meddle(s *sim, what string, k int) {
 	delete(c.contents, "") // empty files are told apart by nothing
 }
 
-// A source that another program replaces or edits while it is copied costs its own unit, and nothing else. A finished
-// copy stays, because it may be the last with the planned content, and undo says so.
 // Each run of a plan has names of its own for unfinished copies, and what another program puts into the place of one
 // never gets the final name.
 func TestUnfinishedCopiesAreNotMistaken(t *testing.T) {
@@ -321,6 +319,8 @@ func TestUnfinishedCopiesAreNotMistaken(t *testing.T) {
 	}
 }
 
+// A source that another program replaces or edits while it is copied costs its own unit, and nothing else. A finished
+// copy stays, because it may be the last with the planned content, and undo says so.
 func TestASourceChangesWhileItIsCopied(t *testing.T) {
 	for _, what := range []string{"a source is replaced", "a source is edited"} {
 		for _, plan := range []string{"a > x, s > y; b > z", "a : x, s > y; b > z"} {

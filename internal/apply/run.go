@@ -16,7 +16,7 @@ type run struct {
 	Dirs       []folder      // parents come before their children
 	Ops        []op          // in the order of their last steps
 	Steps      []step        // in the order of execution
-	Paths      []string      // the paths of Dirs; set by indexPaths
+	DirPaths   []string      // the paths of Dirs; set by indexPaths
 	NewFolders map[place]int // index in Dirs of the folders that the run creates, by place; set by indexPaths
 }
 
@@ -83,8 +83,8 @@ type step struct {
 }
 
 func (r *run) dirPath(dir int) string {
-	if dir < len(r.Paths) {
-		return r.Paths[dir]
+	if dir < len(r.DirPaths) {
+		return r.DirPaths[dir]
 	}
 	d := &r.Dirs[dir]
 	if d.Parent < 0 {
@@ -94,9 +94,9 @@ func (r *run) dirPath(dir int) string {
 }
 
 func (r *run) indexPaths() {
-	r.Paths, r.NewFolders = nil, map[place]int{}
+	r.DirPaths, r.NewFolders = nil, map[place]int{}
 	for i := range r.Dirs {
-		r.Paths = append(r.Paths, r.dirPath(i))
+		r.DirPaths = append(r.DirPaths, r.dirPath(i))
 		if d := &r.Dirs[i]; d.New {
 			r.NewFolders[place{d.Parent, d.Name}] = i
 		}

@@ -170,7 +170,7 @@ func verifyToken(ctx context.Context, f *factory, cfg *config.Config, token conf
 	case errors.As(err, &cause):
 		hint := lang.Text("it was not written; " +
 			`copy the "API Read Access Token" from https://www.themoviedb.org/settings/api`)
-		if cause.Cause != nil && cause.Cause.Gateway {
+		if cause.Cause != nil && cause.Cause.FromGateway {
 			hint = clientTokenHint
 		}
 		return refusedCredentialError("token", cause, hint)

@@ -95,9 +95,9 @@ func refusedCredentialError(what lang.Text, cause *tmdb.UnauthorizedError, hint 
 	err := lang.Error("TMDB refused the %s", what)
 	switch {
 	case c == nil:
-	case c.Gateway && c.Message != "":
+	case c.FromGateway && c.Message != "":
 		err = lang.Error("the gateway refused the %s (%d): %s", what, c.HTTPStatus, c.Message)
-	case c.Gateway:
+	case c.FromGateway:
 		err = lang.Error("the gateway refused the %s (%d)", what, c.HTTPStatus)
 	case c.Message != "":
 		err = lang.Error("TMDB refused the %s (%d): %s", what, c.HTTPStatus, c.Message)
@@ -263,7 +263,7 @@ func tmdbHint(err error) lang.Text {
 
 func refusedKeyHint(e *tmdb.UnauthorizedError) lang.Text {
 	switch {
-	case e.Cause != nil && e.Cause.Gateway:
+	case e.Cause != nil && e.Cause.FromGateway:
 		return clientTokenHint
 	case e.KeyAsToken:
 		return keyAsTokenHint

@@ -18,13 +18,13 @@ import (
 
 // Config configures New. If Asker is nil, nobody is asked.
 type Config struct {
-	Client    *tmdb.Client
-	Languages []string // of titles, best first; TMDB may lack some
-	Adult     bool     // searches include adult titles
-	Options   match.Options
-	Pins      *pins.Store
-	IndexDir  string // the folder of the title index
-	Asker     Asker
+	Client       *tmdb.Client
+	Languages    []string // of titles, best first; TMDB may lack some
+	IncludeAdult bool     // searches include adult titles
+	Options      match.Options
+	Pins         *pins.Store
+	IndexDir     string // the folder of the title index
+	Asker        Asker
 
 	// Reserve reserves the requests that one series may need; release returns those that it did not use.
 	Reserve func(ctx context.Context) (reserved context.Context, release func())
@@ -74,7 +74,7 @@ func New(c Config) (*Deciders, error) {
 		return nil, err
 	}
 	known := &knownTitles{}
-	src := &source{client: c.Client, titleLanguages: c.Languages, includeAdult: c.Adult, known: known}
+	src := &source{client: c.Client, titleLanguages: c.Languages, includeAdult: c.IncludeAdult, known: known}
 	d := &Deciders{
 		config: c, resolver: match.Resolver{Source: src, Options: c.Options},
 		pins: user, index: openIndex(c.IndexDir, c.Warn), known: known, source: src,

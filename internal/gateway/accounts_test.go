@@ -338,8 +338,8 @@ func TestAccountsOfWhichOneIsRefusedOneSuspendedOneSlow(t *testing.T) {
 			}
 			b.idle()
 			st, err := b.service.g.upstream.Limiter().Status(t.Context())
-			if err != nil || st.Accounts[0].Keys[0].Standing != ratelimit.Refused ||
-				st.Accounts[1].Keys[0].Standing != ratelimit.Suspended || st.State != ratelimit.Normal {
+			if err != nil || st.Accounts[0].Keys[0].Standing != ratelimit.StandingRefused ||
+				st.Accounts[1].Keys[0].Standing != ratelimit.StandingSuspended || st.State != ratelimit.Normal {
 				t.Errorf("%+v %v", st.Accounts, err)
 			}
 			for _, line := range []string{

@@ -254,7 +254,7 @@ func TestEachTroubleOfTheLimiterIsReportedOnceAndItsEndToo(t *testing.T) {
 		{status(135*time.Second, ratelimit.Normal, func(st *ratelimit.Status) {
 			st.Accounts = make1(st.Accounts)
 			st.Accounts[0].Name, st.Accounts[0].Keys = "main", make1(st.Accounts[0].Keys)
-			st.Accounts[0].Keys[0].Standing = ratelimit.Refused
+			st.Accounts[0].Keys[0].Standing = ratelimit.StandingRefused
 		}), "coordinator: over: the state that several processes or machines share can't be reached; " +
 			"key: a key of the account main can't be used: refused"},
 	} {

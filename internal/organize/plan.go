@@ -298,9 +298,9 @@ const (
 )
 
 type codeMeaning struct {
-	code     Code
-	text     string
-	conflict bool
+	code       Code
+	text       string
+	isConflict bool
 }
 
 var codeMeanings = []codeMeaning{
@@ -344,7 +344,7 @@ func Codes() []Code {
 func (c Code) Meaning() string { return c.meaning().text }
 
 // IsConflict reports whether the code means that two files need the same name.
-func (c Code) IsConflict() bool { return c.meaning().conflict }
+func (c Code) IsConflict() bool { return c.meaning().isConflict }
 
 func (c Code) meaning() (m codeMeaning) {
 	if i := slices.IndexFunc(codeMeanings, func(m codeMeaning) bool { return m.code == c }); i >= 0 {

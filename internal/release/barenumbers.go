@@ -36,7 +36,7 @@ var numberRules = []rule[bareNumber, int]{
 		"a decimal, and not a half episode",
 		"Silver Rail - 12.100.mkv -> Silver Rail - 12.100",
 		func(b bareNumber) bool {
-			return b.gapAfter() == "." && b.neighbor(1).class == number && b.neighbor(1).tag == noTag && !b.w.dotted &&
+			return b.gapAfter() == "." && b.neighbor(1).class == number && b.neighbor(1).tag == noTag && !b.w.isDotted &&
 				!b.isHalfEpisode()
 		},
 		notEpisode,
@@ -48,7 +48,7 @@ var numberRules = []rule[bareNumber, int]{
 	newRule("joined to the number before it", "Silver.Rail.12.100 -> Silver Rail 12 100", func(b bareNumber) bool {
 		return b.index > 0 && b.neighbor(-1).class == number && b.gapBefore() != " " && !b.afterDash &&
 			b.neighbor(-1).tag != tagYear &&
-			!(b.padded && (b.w.dotted && b.w.length(b.index-1) == 3 ||
+			!(b.padded && (b.w.isDotted && b.w.length(b.index-1) == 3 ||
 				b.neighbor(-2).class == cjk && b.neighbor(-2).end == b.neighbor(-1).start)) // "银色铁道2-05"
 	}, notEpisode),
 	newRule("after No.", "Silver Rail No.16 720p HDTV -> Silver Rail No.16", func(b bareNumber) bool {
@@ -74,9 +74,9 @@ var numberRules = []rule[bareNumber, int]{
 			b.w.inSameBracket(b.index-1, b.index)
 	}, notEpisode),
 	newRule("a folder's number without a dash", "Silver Rail 24/07.mkv -> Silver Rail 24 e7 episode",
-		func(b bareNumber) bool { return b.w.folder && !b.afterDash }, notEpisode),
+		func(b bareNumber) bool { return b.w.isFolder && !b.afterDash }, notEpisode),
 	newRule("a folder's number before the year", "Silver Rail - 1874 (2009)/movie.mkv -> Silver Rail - 1874 y2009 movie",
-		func(b bareNumber) bool { return b.w.folder && b.beforeYear && b.digits == 4 }, notEpisode),
+		func(b bareNumber) bool { return b.w.isFolder && b.beforeYear && b.digits == 4 }, notEpisode),
 	newRule("a film's number before its subtitle and year",
 		"Silver Rail 02 - The Long Night (2001).mkv -> Silver Rail 02 - The Long Night y2001 movie",
 		func(b bareNumber) bool { return !b.afterDash && b.stage.isFilmSequelNumber(b.index) }, notEpisode),
@@ -110,7 +110,7 @@ var numberRules = []rule[bareNumber, int]{
 		"Silver Rail 15 [BluRay].mkv -> Silver Rail e15 episode",
 		func(b bareNumber) bool {
 			return b.endsTitle && b.digits >= 2 && !b.looksLikeYear() &&
-				(b.stage.tags.tvSourceAt > b.index || !b.w.dotted && b.index+1 < len(b.w.tokens) && b.neighbor(1).bracket >= 0)
+				(b.stage.tags.tvSourceAt > b.index || !b.w.isDotted && b.index+1 < len(b.w.tokens) && b.neighbor(1).bracket >= 0)
 		}, titleEndScore),
 	newRule("last of a title without a year, before a resolution", "Silver.Rail.12.480p -> Silver Rail e12 episode",
 		func(b bareNumber) bool {
@@ -132,13 +132,13 @@ var numberRules = []rule[bareNumber, int]{
 	newRule("a padded number before the episode's name", "Silver.Rail.07.Night.Train.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
 			return !b.endsTitle && b.padded &&
-				(b.w.dotted || b.stage.layout.fansubStyle || b.stage.tags.hasMediaTag || b.gapAfter() == " ") &&
+				(b.w.isDotted || b.stage.layout.fansubStyle || b.stage.tags.hasMediaTag || b.gapAfter() == " ") &&
 				b.stage.marks.seasonSpan.empty()
 		}, beforeTextScore),
 	newRule("two digits before the episode's name, after a group",
 		"[Quiet] Silver Rail 14 Night.mkv -> Silver Rail e14 episode",
 		func(b bareNumber) bool {
-			return !b.endsTitle && b.digits == 2 && b.stage.layout.fansubStyle && !b.w.dotted && b.gapAfter() == " " &&
+			return !b.endsTitle && b.digits == 2 && b.stage.layout.fansubStyle && !b.w.isDotted && b.gapAfter() == " " &&
 				b.stage.marks.seasonSpan.empty()
 		}, beforeTextScore),
 	newRule("three digits after a tight dash", "Silver Rail-107-Night Train.mkv -> Silver Rail e107 episode",
@@ -156,7 +156,7 @@ var bracketNumberRules = []rule[bareNumber, int]{
 	newRule("two digits or more in the bracket that a name begins with", "[07] Silver Rail.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
 			return b.index == 0 && b.index < b.stage.layout.titleStart && b.w.isAloneInBracket(0) &&
-				!b.enclosingBracket().round &&
+				!b.enclosingBracket().isRound &&
 				b.digits >= 2
 		}, roundBracketScore),
 	newRule("a bracket before the title", "(07) Silver Rail.mkv -> Silver Rail",
@@ -166,7 +166,7 @@ var bracketNumberRules = []rule[bareNumber, int]{
 			return !b.stage.layout.isEpisodeNumber(span{b.index, b.enclosingBracket().to})
 		}, notEpisode),
 	newRule("a bracket that is not round", "Silver Rail 00[07].mkv -> Silver Rail 00 e7 episode",
-		func(b bareNumber) bool { return !b.enclosingBracket().round }, squareBracketScore),
+		func(b bareNumber) bool { return !b.enclosingBracket().isRound }, squareBracketScore),
 	newRule("an old year in a round bracket", "Silver Rail (1897).mkv -> Silver Rail",
 		func(b bareNumber) bool { return b.digits == 4 && b.value >= 1800 && b.value < 2100 }, notEpisode),
 	newRule("a range in a round bracket", "Time Flock 24 (01-24) [1080p] -> Time Flock 24 e1-24 batch",
@@ -229,7 +229,7 @@ func (p *numberStage) findNumber() {
 		}
 		p.useAsEpisode(best)
 		p.marks.extendRange()
-	case !p.w.folder:
+	case !p.w.isFolder:
 		p.readLeadingNumber()
 		p.usePartAsEpisode()
 	}
@@ -237,7 +237,7 @@ func (p *numberStage) findNumber() {
 
 // useOnlyNumber uses the number in the first bracket of a name without a title: "[03][1080p]".
 func (p *numberStage) useOnlyNumber() {
-	if !p.marks.episodeSpan.empty() || p.w.folder || len(p.w.tokens) == 0 || !p.w.isPlainNumber(0) ||
+	if !p.marks.episodeSpan.empty() || p.w.isFolder || len(p.w.tokens) == 0 || !p.w.isPlainNumber(0) ||
 		!p.w.isAloneInBracket(0) {
 		return
 	}

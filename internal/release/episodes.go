@@ -94,8 +94,8 @@ func (p *markerStage) isEpisodeUnit(i int) bool {
 	switch gap := p.w.gapAfter(i); {
 	case gap == " #", gap == ".#":
 		return p.w.classAt(i-1) == cjk // after Latin letters it is more often the last word of the title
-	case gap == ":", gap == "." && !p.w.dotted:
-		return !p.w.folder && p.w.length(i+1) > 1 && p.w.length(i+1) < 4
+	case gap == ":", gap == "." && !p.w.isDotted:
+		return !p.w.isFolder && p.w.length(i+1) > 1 && p.w.length(i+1) < 4
 	case gap == "-":
 		return i == 0 && p.w.isZeroPadded(i+1)
 	}
@@ -370,7 +370,7 @@ func (p *markerStage) markCounter(i int) {
 		}
 	}
 	p.setEpisodes(from, to, lo, hi)
-	p.batch = p.batch || hi > lo && lo == 1
+	p.isBatch = p.isBatch || hi > lo && lo == 1
 }
 
 // fillsBracket reports whether a bracket holds only the counter at i and the number before it: "(1-23话)".
@@ -381,6 +381,6 @@ func (p *markerStage) fillsBracket(i int) bool {
 
 // isCounterDecimal reports whether the counter at i is the ".5話" of "第12.5話".
 func (p *markerStage) isCounterDecimal(i int) bool {
-	return !p.w.dotted && p.w.isPlainNumber(i-1) && p.w.gapBefore(i) == "." && leadingDigits(p.w.word(i)) == 1 &&
+	return !p.w.isDotted && p.w.isPlainNumber(i-1) && p.w.gapBefore(i) == "." && leadingDigits(p.w.word(i)) == 1 &&
 		p.w.tokens[i].rangeEnd == 0
 }

@@ -31,7 +31,7 @@ var groupExceptions = []reason[groupCandidate]{
 		func(t groupCandidate) bool { return t.class == number && !t.neighbor(-1).isStrong() }),
 	newReason("a name that says nothing of how it was made", "Silver Rail-Night.mkv -> Silver Rail-Night",
 		func(t groupCandidate) bool {
-			return !t.stage.tags.hasMediaTag && !(t.gapBefore() == "-" && !t.stage.marks.episodeSpan.empty() && t.w.dotted)
+			return !t.stage.tags.hasMediaTag && !(t.gapBefore() == "-" && !t.stage.marks.episodeSpan.empty() && t.w.isDotted)
 		}),
 	newReason("a dash between spaces after the title", "Silver Rail - Night [1080p].mkv -> Silver Rail - Night",
 		func(t groupCandidate) bool {

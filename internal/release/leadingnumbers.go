@@ -129,7 +129,7 @@ func (p *numberStage) isPairAtEnd(i int) bool {
 	if p.w.tokens[i].bracket >= 0 || i <= p.layout.titleStart {
 		return false
 	}
-	if p.w.gapAfter(i) == "." && !p.w.dotted && !p.w.folder && p.w.length(i) == 1 && p.w.isZeroPadded(i+1) &&
+	if p.w.gapAfter(i) == "." && !p.w.isDotted && !p.w.isFolder && p.w.length(i) == 1 && p.w.isZeroPadded(i+1) &&
 		p.w.length(i+1) == 2 {
 		// "Title 2.05", but not the film "Title 3.0+1.01 (2021)"
 		return !p.w.inSameBracket(i, i+2) && p.layout.year == 0 && p.w.gapBefore(i) == " "
@@ -137,7 +137,7 @@ func (p *numberStage) isPairAtEnd(i int) bool {
 	if p.layout.fansubStyle || p.tags.hasMediaTag {
 		return false
 	}
-	if !(p.w.gapAfter(i) == "." && p.w.dotted) &&
+	if !(p.w.gapAfter(i) == "." && p.w.isDotted) &&
 		!(p.w.gapAfter(i) == " " && p.w.isZeroPadded(i) && !isSpacedDash(p.w.gapBefore(i))) ||
 		p.w.length(i) != 2 ||
 		p.w.length(i+1) != 2 ||

@@ -37,7 +37,7 @@ type bracket struct {
 	open, innerStart int // byte offsets of the opening bracket and of what follows it
 	close, outerEnd  int // byte offsets of the closing bracket and of what follows it
 	outer            int // index of the bracket around it, -1 if there is none
-	round            bool
+	isRound          bool
 }
 
 // Limits on what is read of one name; no real name has more words or deeper brackets.
@@ -48,8 +48,8 @@ const (
 
 func lex(text string, folder bool, w *words) {
 	*w = words{
-		tokens: w.tokens[:0], brackets: w.brackets[:0], text: text, lowerText: lowerCase(text), folder: folder,
-		dotted: strings.Count(text, ".") > strings.Count(text, " "),
+		tokens: w.tokens[:0], brackets: w.brackets[:0], text: text, lowerText: lowerCase(text), isFolder: folder,
+		isDotted: strings.Count(text, ".") > strings.Count(text, " "),
 	}
 	p := lexer{w}
 	p.matchBrackets()
@@ -155,7 +155,7 @@ func (p lexer) matchBrackets() {
 		case kind%2 == 0 && len(p.w.brackets) < maxWords && len(stack) < maxDepth:
 			stack = append(stack, opened{len(p.w.brackets), kind})
 			p.w.brackets = append(p.w.brackets,
-				bracket{open: i, innerStart: after, close: -1, outer: -1, round: r == '(' || r == '（'})
+				bracket{open: i, innerStart: after, close: -1, outer: -1, isRound: r == '(' || r == '（'})
 		case kind%2 == 1:
 			// Look only at the last two openers, because a stray bracket must not swallow the name.
 			for k := len(stack) - 1; k >= 0 && k >= len(stack)-2; k-- {

@@ -45,7 +45,7 @@ func (p *markerStage) findMarkers() {
 func markGluedNumber(p *markerStage, i int) bool {
 	w := p.w.word(i)
 	n := len(untilDigit(w))
-	if p.w.folder || len(p.w.tokens) > 1 || n < 4 || w[n] != '0' || len(w)-n < 2 || len(w)-n > 3 || !allDigits(w[n:]) {
+	if p.w.isFolder || len(p.w.tokens) > 1 || n < 4 || w[n] != '0' || len(w)-n < 2 || len(w)-n > 3 || !allDigits(w[n:]) {
 		return false
 	}
 	p.splitToken(i, p.w.tokens[i].start+n)
@@ -150,7 +150,7 @@ func markCross(p *markerStage, i int) bool {
 	if d.accept("all") && d.atWordEnd() && !applyRules(crossExceptions, x) {
 		p.seasons = []int{x.season}
 		p.seasonSpan = p.markBytes(i, d.i, tagSeason)
-		p.batch = true
+		p.isBatch = true
 		return true
 	}
 	if d.peek() == 'e' {

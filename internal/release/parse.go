@@ -57,7 +57,7 @@ func (p *titleStage) fillRelease(r *Release) {
 	r.Year, r.Group, r.Checksum, r.Version = p.layout.year, p.layout.group, p.tags.checksum, p.tags.version
 	r.Resolution, r.Source, r.Video, r.Audio = p.resolution, p.source, p.video, p.audio
 	r.Edition = p.edition
-	r.Part, r.EpisodeTitle, r.Special, r.Extra = p.marks.part, p.episodeTitle, p.marks.special, p.numbers.extra
+	r.Part, r.EpisodeTitle, r.Special, r.Extra = p.marks.part, p.episodeTitle, p.marks.special, p.numbers.isExtra
 	r.PartOfEpisode = p.marks.isPartOfEpisode()
 	r.IDs = p.tags.ids
 	r.UnreadWords = p.unreadWords()
@@ -67,15 +67,15 @@ func (p *titleStage) fillRelease(r *Release) {
 func (p *titleStage) kind() Kind {
 	seasons, episodes := len(p.marks.seasons), len(p.marks.episodes)
 	switch {
-	case p.numbers.extra:
+	case p.numbers.isExtra:
 		return Extra
 	case p.marks.special != "", seasons == 1 && p.marks.seasons[0] == 0:
 		return Special
-	case episodes > 5, episodes == 0 && seasons > 0, p.marks.batch && (p.layout.year == 0 || seasons+episodes > 0):
+	case episodes > 5, episodes == 0 && seasons > 0, p.marks.isBatch && (p.layout.year == 0 || seasons+episodes > 0):
 		return Batch
 	case episodes > 0, !p.tags.dateSpan.empty():
 		return Episode
-	case p.movie, p.layout.year > 0:
+	case p.isMovie, p.layout.year > 0:
 		return Movie
 	}
 	return Unknown
@@ -136,7 +136,7 @@ func (s *stages) readFilmFolder(r *Release, base string, dirs []string) bool {
 	}
 	p := s.read(normalizeName("Title"+base[len(m[1]):]), false)
 	if len(p.titles) != 1 || p.titles[0].Text != "Title" || len(p.marks.seasons)+len(p.marks.episodes) > 0 ||
-		p.numbers.extra || p.marks.special != "" {
+		p.numbers.isExtra || p.marks.special != "" {
 		return false
 	}
 	p.fillRelease(r)
@@ -163,9 +163,9 @@ func (p *titleStage) findDetails() {
 		case tagAudio:
 			p.audio = cmp.Or(p.audio, t.word.value)
 		case tagBatch:
-			p.marks.batch = p.marks.batch || !inTitle && (!t.weak || p.marks.episodeSpan.empty())
+			p.marks.isBatch = p.marks.isBatch || !inTitle && (!t.weak || p.marks.episodeSpan.empty())
 		case tagMovie:
-			p.movie = p.movie || p.marks.episodeSpan.empty() || !t.weak
+			p.isMovie = p.isMovie || p.marks.episodeSpan.empty() || !t.weak
 		default:
 		}
 	}

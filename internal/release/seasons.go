@@ -295,7 +295,7 @@ func (c cursor) episodeFollows() bool {
 
 // isGroupAtStart reports whether token i is the first and begins the bracket of a group: "[S1 Friends]".
 func (p *markerStage) isGroupAtStart(i int) bool {
-	return !p.w.folder && i == 0 && p.w.tokens[0].bracket >= 0 && p.w.inSameBracket(0, 1) && p.w.tagAt(1) == noTag &&
+	return !p.w.isFolder && i == 0 && p.w.tokens[0].bracket >= 0 && p.w.inSameBracket(0, 1) && p.w.tagAt(1) == noTag &&
 		p.w.classAt(1) != number
 }
 

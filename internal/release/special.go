@@ -9,7 +9,7 @@ import (
 // "OVA3.5", "EX01".
 func readNumberedExtra(p *tagStage, i int) bool {
 	w := p.w.lower(i)
-	if p.w.dotted && p.w.gapBefore(i) == "-" && !p.w.inSameBracket(i, i+1) {
+	if p.w.isDotted && p.w.gapBefore(i) == "-" && !p.w.inSameBracket(i, i+1) {
 		return false // the group of a scene name: "-CM8"
 	}
 	head := untilDigit(w)
@@ -46,11 +46,11 @@ func (p *numberStage) readSpecials() {
 			continue
 		}
 		if p.w.isJoinedByPlus(i) {
-			p.marks.batch = true
+			p.marks.isBatch = true
 			continue
 		}
 		if t.tag == tagExtra {
-			p.extra = true
+			p.isExtra = true
 			p.marks.special = p.specialName(i)
 		} else if p.marks.special == "" && len(p.marks.episodes) <= 3 { // "01-12 + OVA" is a batch
 			p.marks.special = p.specialName(i)

@@ -105,11 +105,11 @@ func normalizeRune(r rune) rune {
 // cleanTitle trims a title and replaces its separators with spaces. It does not allocate if nothing changes.
 func (p *words) cleanTitle(s string) string {
 	s = trimTitle(s)
-	if !strings.Contains(s, "  ") && !(p.dotted && strings.Contains(s, ".")) {
+	if !strings.Contains(s, "  ") && !(p.isDotted && strings.Contains(s, ".")) {
 		return s
 	}
 	buf := make([]byte, 0, len(s))
-	dots := p.dotted && !strings.Contains(s, " ")
+	dots := p.isDotted && !strings.Contains(s, " ")
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if c == '.' && dots && !keepsDot(s, i) {

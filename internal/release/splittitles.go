@@ -49,7 +49,7 @@ type separator struct {
 	stage      *titleStage
 	from, to   int  // the tokens of the whole text
 	slash      int  // index of the slash or bar in the gap, -1 for an underscore
-	first      bool // no slash comes before it
+	isFirst    bool // no slash comes before it
 	wideBefore bool // words in Han, kana or hangul, besides "film", come before it
 	wideAfter  bool // such words come after it
 }
@@ -77,11 +77,11 @@ var cutRules = []rule[separator, cut]{
 	}, tightCut),
 	newRule("a slash after which the title is repeated", "[组][Silver/Silver Rail][1080p] -> Silver",
 		func(s separator) bool {
-			return s.slash >= 0 && s.first && s.stage.repeatsWords(s.from, s.index+1, s.to)
+			return s.slash >= 0 && s.isFirst && s.stage.repeatsWords(s.from, s.index+1, s.to)
 		}, tightCut),
 	newRule("a slash between two titles in brackets", "[组][Silver Rail/Gin no Michi][07][1080p] -> Silver Rail e7 episode",
 		func(s separator) bool {
-			return s.slash >= 0 && s.first && len(s.stage.layout.titleSpans) > 0 && s.index > s.from && !s.isFateTitle() &&
+			return s.slash >= 0 && s.isFirst && len(s.stage.layout.titleSpans) > 0 && s.index > s.from && !s.isFateTitle() &&
 				s.neighbor(1).class == alpha
 		}, tightCut),
 }
@@ -113,7 +113,7 @@ func (p titleSplitter) splitSlash(from, to int) bool {
 	}
 	how, first := noCut, true
 	for _, s := range found {
-		s.wideBefore, s.wideAfter, s.first = firstWide <= s.index, lastWide > s.index, first
+		s.wideBefore, s.wideAfter, s.isFirst = firstWide <= s.index, lastWide > s.index, first
 		how = max(how, applyRules(cutRules, s))
 		first = first && s.slash < 0
 	}
@@ -248,7 +248,7 @@ func (p titleSplitter) isTwoTitles(from, to int) bool {
 		}
 		latin := p.stage.w.text[p.stage.w.tokens[cut].start:p.stage.w.tokens[to-1].end]
 		joined := latin[0] >= 'a' && latin != strings.ToLower(latin) // "名 from Title"
-		return !joined && to-cut > 1 || p.stage.w.dotted && !p.stage.layout.fansubStyle && p.stage.w.gapAfter(cut-1) != ""
+		return !joined && to-cut > 1 || p.stage.w.isDotted && !p.stage.layout.fansubStyle && p.stage.w.gapAfter(cut-1) != ""
 	}
 	// Text in Chinese is a translation of the title. Japanese or Korean is part of it: "STAR DRIVER 輝きのタクト".
 	return cut-from > 1 && p.stage.w.scriptOf(span{cut, to}) == "zh"

@@ -43,8 +43,8 @@ func (s *stages) read(text string, folder bool) *titleStage {
 type words struct {
 	text      string
 	lowerText string // the text in lower case, with the same byte offsets
-	folder    bool   // the text is a folder's name: a number at its end is part of the title
-	dotted    bool   // dots stand for spaces
+	isFolder  bool   // the text is a folder's name: a number at its end is part of the title
+	isDotted  bool   // dots stand for spaces
 	tokens    []token
 	brackets  []bracket
 	steps     int // a count of the work done; a test checks that it grows linearly with the length
@@ -73,7 +73,7 @@ type markerStage struct {
 	episodeSpan span
 	part        int
 	special     string // "OVA", "SP", ...
-	batch       bool
+	isBatch     bool
 }
 
 // layoutStage finds where the title begins, the year and the group.
@@ -102,7 +102,7 @@ type numberStage struct {
 	layout *layoutStage
 
 	bareEpisode bool // the episode is a number without a marker
-	extra       bool
+	isExtra     bool
 	overall     []float64 // the episodes counted from the show's start, if the name has them besides season and episode
 	overallSpan span
 }
@@ -119,7 +119,7 @@ type titleStage struct {
 	end              int     // the token at which the title ends
 	firstNotCapitals int     // the first word of the title that is not in capitals, -1 if there is none
 	episodeTitle     string
-	movie            bool
+	isMovie          bool
 	resolution       string
 	source           string
 	video            string

@@ -252,7 +252,7 @@ func (p *tagStage) begins(i int) bool {
 func (p *tagStage) siteEnd(i int) int {
 	j := i + 1
 	if gap := p.w.gapAfter(min(i+2, len(p.w.tokens)-1)); (p.begins(i) || p.begins(i-1)) && p.w.inSameBracket(i, i+3) &&
-		(gap == "." && p.w.dotted || gap == " ") && p.w.tokens[i].bracket < 0 &&
+		(gap == "." && p.w.isDotted || gap == " ") && p.w.tokens[i].bracket < 0 &&
 		lists().domains[p.w.lower(i+2)] {
 		return i + 3 // "www.site.com.Title"
 	}
@@ -271,7 +271,7 @@ func (p *tagStage) isSiteAlone(i int) bool {
 	if g := p.w.tokens[i].bracket; g >= 0 {
 		return p.w.brackets[g].to == i+2 && p.w.brackets[g].from >= i-2
 	}
-	return i == 0 && (isSpacedDash(p.w.gapAfter(1)) || p.w.gapAfter(1) == " " && p.w.dotted)
+	return i == 0 && (isSpacedDash(p.w.gapAfter(1)) || p.w.gapAfter(1) == " " && p.w.isDotted)
 }
 
 // readCatalogueID reads "[tmdbid-26209]", "{tmdb-26209}", "tmdbid=26209", "imdb-tt0061265" or "[tt0061265]".

@@ -92,7 +92,7 @@ var innerBracketRules = []rule[innerBracket, bool]{
 		func(b innerBracket) bool { return b.afterWord && b.wordFollows() }, true),
 	newRule("a word goes on after it", "The.(Un)Known.Rail.S01E02.mkv -> The (Un)Known Rail s1 e2 episode",
 		func(b innerBracket) bool {
-			return b.textFollows && b.nextTag == noTag && b.bracket.round && b.wordFollows()
+			return b.textFollows && b.nextTag == noTag && b.bracket.isRound && b.wordFollows()
 		}, true),
 	newRule("the end, or another bracket after it", "Silver Rail (Remake).mkv -> Silver Rail",
 		func(b innerBracket) bool { return !b.textFollows }, false),
@@ -104,13 +104,13 @@ var innerBracketRules = []rule[innerBracket, bool]{
 		"run into after a group, before the episode",
 		"[Quiet] Silver Rail[r=1] - 07.mkv -> Silver Rail[r=1] e7 episode",
 		func(b innerBracket) bool {
-			return b.afterWord && !b.bracket.round && !b.remark && b.stage.layout.fansubStyle && b.nextTag == tagEpisode &&
+			return b.afterWord && !b.bracket.isRound && !b.remark && b.stage.layout.fansubStyle && b.nextTag == tagEpisode &&
 				b.stage.marks.seasonSpan.empty() && !b.isKanaReading()
 		},
 		true,
 	),
 	newRule("another remark, or a bracket that is not round", "Silver Rail [Gin] 07.mkv -> Silver Rail e7 episode",
-		func(b innerBracket) bool { return b.remark || !b.bracket.round }, false),
+		func(b innerBracket) bool { return b.remark || !b.bracket.isRound }, false),
 	newRule("run into, in a name without season", "Silver(Remake) E07.mkv -> Silver(Remake) e7 episode",
 		func(b innerBracket) bool {
 			return b.afterWord && b.stage.marks.seasonSpan.empty() && (b.nextTag == tagEpisode || b.nextTag == noTag)
@@ -122,7 +122,7 @@ var innerBracketRules = []rule[innerBracket, bool]{
 			(b.stage.numbers.bareEpisode || b.bracket.to-b.bracket.from >= 2 && !b.stage.tags.hasMediaTag)
 	}, true),
 	newRule("the title goes on, with spaces", "Silver Rail (Gin) Night Train.mkv -> Silver Rail (Gin) Night Train",
-		func(b innerBracket) bool { return b.nextTag == noTag && !b.w.dotted }, true),
+		func(b innerBracket) bool { return b.nextTag == noTag && !b.w.isDotted }, true),
 }
 
 func (b innerBracket) hasOtherScript() bool {
@@ -248,7 +248,7 @@ var keptTagReasons = []reason[lastTitleWord]{
 		}),
 	newReason("a source or a remark among spaces, written like the title",
 		"Silver Rail Web [1080p].mkv -> Silver Rail Web", func(e lastTitleWord) bool {
-			return !e.w.dotted &&
+			return !e.w.isDotted &&
 				(e.tag == tagSource && !hasNoLowerCase(e.text()) || e.tag == tagOther && !e.stage.isTagInCapitals(e.index))
 		}),
 	newReason("an edition or source before season and episode, written like the title",

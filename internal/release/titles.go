@@ -82,7 +82,8 @@ func (p *titleStage) skipKindOfWork() {
 	if i+1 < len(p.w.tokens) && p.w.word(i) == "TV" && p.w.gapAfter(i) == "" {
 		i++
 	}
-	if p.w.classAt(i) == cjk && p.w.word(i) == "アニメ" && (p.w.gapAfter(i) == " " || p.w.gapAfter(i) == "." && p.w.dotted) &&
+	gap := p.w.gapAfter(i)
+	if p.w.classAt(i) == cjk && p.w.word(i) == "アニメ" && (gap == " " || gap == "." && p.w.isDotted) &&
 		p.w.inSameBracket(i, i+1) && p.w.tagAt(i+1) == noTag {
 		p.layout.titleStart = i + 1
 	}
@@ -114,7 +115,7 @@ func (p *titleStage) addFilmTitleWithoutCount() {
 
 // isSceneShortForm reports whether the name is a short scene name, which begins with the group: "grp-title.2016.1080p".
 func (p *titleStage) isSceneShortForm() bool {
-	return p.w.dotted && p.layout.group == "" && p.tags.hasMediaTag && p.end-p.layout.titleStart > 1 &&
+	return p.w.isDotted && p.layout.group == "" && p.tags.hasMediaTag && p.end-p.layout.titleStart > 1 &&
 		p.w.gapAfter(p.layout.titleStart) == "-" &&
 		p.w.tokens[p.layout.titleStart].start == 0 && p.w.text == p.w.lowerText
 }
@@ -250,7 +251,7 @@ func (p *titleStage) endsWithRemark(s span, end int) bool {
 		return false
 	}
 	b := p.w.innerBracketOf(end, p.w.tokens[s.from].bracket)
-	if b < 0 || !p.w.brackets[b].round || p.w.brackets[b].from != end || p.w.brackets[b].to != s.to {
+	if b < 0 || !p.w.brackets[b].isRound || p.w.brackets[b].from != end || p.w.brackets[b].to != s.to {
 		return false
 	}
 	return !p.w.anyToken(span{end, s.to}, func(i int) bool { return p.w.tagAt(i) != noTag || p.w.classAt(i) == number })
@@ -288,7 +289,7 @@ func (p *titleStage) addAliasInBracket() {
 		s.from++
 	}
 	if s.empty() || p.w.isOneNumber(s) || p.isRemark(&p.w.brackets[b]) ||
-		!p.w.brackets[b].round && p.w.tokens[s.from].class != cjk {
+		!p.w.brackets[b].isRound && p.w.tokens[s.from].class != cjk {
 		return
 	}
 	if !p.w.anyToken(s, func(i int) bool { return p.w.tagAt(i) != noTag || p.w.tokens[i].bracket != b }) {

@@ -93,7 +93,7 @@ func (x *exchange) limit() (latency time.Duration, allowed bool) {
 }
 
 // strikes returns the faults of a stage that befall the request, and records them.
-func (x *exchange) strikes(st upstream.Stage) []upstream.Action {
+func (x *exchange) strikes(st upstream.FaultPoint) []upstream.Action {
 	actions := x.f.strikes(st, upstream.Request{IP: x.ip, URL: x.r.URL})
 	if len(actions) == 0 {
 		return nil

@@ -220,7 +220,7 @@ func (f *Fake) State() State {
 }
 
 // strikes returns the actions of a stage that befall a request of a client.
-func (f *Fake) strikes(st upstream.Stage, r upstream.Request) []upstream.Action {
+func (f *Fake) strikes(st upstream.FaultPoint, r upstream.Request) []upstream.Action {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	actions := f.behaviour.ActionsFor(st, f.nowLocked(), r)

@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// Stage is the point in the handling of a request at which a fault takes effect.
-type Stage uint8
+// FaultPoint is the point in the handling of a request at which a fault takes effect.
+type FaultPoint uint8
 
-// The stages, in the order in which a request passes through them.
+// The points, in the order in which a request passes them.
 const (
-	OnConnect    Stage = iota // when a connection is accepted
-	InHeaders                 // while the headers of any response are written, a 429 included
-	AtLimit                   // while the rate limit is checked
-	BeforeAnswer              // before the request is handled
-	InBody                    // while the response body is written
+	OnConnect    FaultPoint = iota // when a connection is accepted
+	InHeaders                      // while the headers of any response are written, a 429 included
+	AtLimit                        // while the rate limit is checked
+	BeforeAnswer                   // before the request is handled
+	InBody                         // while the response body is written
 )
 
-// kinds maps the name of each fault to its stage. Tests of tmdbfake show the error that Go's client gets from each.
-var kinds = map[string]Stage{
+// kinds maps the name of each fault to its point. Tests of tmdbfake show the error that Go's client gets from each.
+var kinds = map[string]FaultPoint{
 	"conn_reset":   OnConnect, // RST as soon as the connection is accepted
 	"hello_reset":  OnConnect, // RST after the client's first bytes, such as a TLS ClientHello
 	"conn_silent":  OnConnect, // the connection is accepted, and nothing is ever sent
@@ -69,7 +69,7 @@ func (a Action) Foreign() bool {
 	return a.Kind == "status" && a.Status < http.StatusMultipleChoices && (a.Body == "html" || a.Body == "captive")
 }
 
-// Fails reports whether an action of the stage BeforeAnswer keeps the client from getting what it asked for.
+// Fails reports whether an action of the point BeforeAnswer keeps the client from getting what it asked for.
 func (a Action) Fails() bool {
 	switch a.Kind {
 	case "status":

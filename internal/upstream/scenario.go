@@ -253,7 +253,7 @@ func (f *Fault) validate() error {
 }
 
 func (f *Fault) validateMatch() error {
-	m, stage := &f.Match, kinds[f.Do.Kind]
+	m, point := &f.Match, kinds[f.Do.Kind]
 	switch {
 	case f.Probability < 0 || f.Probability > 1:
 		return fmt.Errorf("p %g is outside 0..1", f.Probability)
@@ -263,9 +263,9 @@ func (f *Fault) validateMatch() error {
 		return fmt.Errorf("every %d is below 0", m.Every)
 	case f.From < 0 || f.To < 0 || f.To != 0 && f.To <= f.From:
 		return fmt.Errorf("from %s to %s is not a span of time", time.Duration(f.From), time.Duration(f.To))
-	case stage == OnConnect && (m.Path != "" || m.Query != nil || m.Share != 0):
+	case point == OnConnect && (m.Path != "" || m.Query != nil || m.Share != 0):
 		return fmt.Errorf("%s strikes a connection, which has no path and no query yet", f.Do.Kind)
-	case stage == AtLimit && (!m.matchesAll() || f.Probability != 0):
+	case point == AtLimit && (!m.matchesAll() || f.Probability != 0):
 		return fmt.Errorf("%s is for all requests: leave match and p out", f.Do.Kind)
 	}
 	return nil

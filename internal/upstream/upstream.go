@@ -33,7 +33,7 @@ type Behaviour struct {
 
 type rule struct {
 	Fault
-	stage  Stage
+	point  FaultPoint
 	number int // position in the scenario, from 1; makes the rule's random numbers its own
 	count  int // requests that matched so far
 }
@@ -65,7 +65,7 @@ func (b *Behaviour) Apply(s Scenario, now time.Time) error {
 	}
 	b.scenario, b.started, b.rules, b.hasLimit = s, now, nil, false
 	for i, f := range s.Faults {
-		r := &rule{Fault: f, stage: kinds[f.Do.Kind], number: i + 1}
+		r := &rule{Fault: f, point: kinds[f.Do.Kind], number: i + 1}
 		b.rules = append(b.rules, r)
 		b.hasLimit = b.hasLimit || f.Do.Kind == "limit"
 	}
@@ -146,10 +146,10 @@ func (b *Behaviour) activeRules(now time.Time) iter.Seq[*rule] {
 	}
 }
 
-func (b *Behaviour) matchingRules(st Stage, now time.Time, req Request) iter.Seq[*rule] {
+func (b *Behaviour) matchingRules(st FaultPoint, now time.Time, req Request) iter.Seq[*rule] {
 	return func(yield func(*rule) bool) {
 		for r := range b.activeRules(now) {
-			if r.stage != st || !r.Match.matches(req, b.seed) {
+			if r.point != st || !r.Match.matches(req, b.seed) {
 				continue
 			}
 			r.count++
@@ -170,9 +170,9 @@ func (b *Behaviour) SlowedLatency(now time.Time, d time.Duration) time.Duration 
 	return d
 }
 
-// ActionsFor counts a request and returns the actions that apply to it at a stage, in the order of the rules. Whether a
+// ActionsFor counts a request and returns the actions that apply to it at a point, in the order of the rules. Whether a
 // rule applies to its n-th matching request depends only on the seed.
-func (b *Behaviour) ActionsFor(st Stage, now time.Time, req Request) []Action {
+func (b *Behaviour) ActionsFor(st FaultPoint, now time.Time, req Request) []Action {
 	var out []Action
 	for r := range b.matchingRules(st, now, req) {
 		if r.Probability <= 0 || r.Probability >= 1 || Chance(b.seed, "fault", r.number, r.count) < r.Probability {

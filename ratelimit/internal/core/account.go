@@ -86,18 +86,18 @@ type Standing uint8
 
 // The standings. They are stored by number.
 const (
-	Unproven  Standing = iota // not yet accepted: only one request at a time may use it
-	Proven                    // accepted
-	Refused                   // refused by the upstream
-	Suspended                 // the upstream suspended the key's account
+	StandingUnproven  Standing = iota // not yet accepted: only one request at a time may use it
+	StandingProven                    // accepted
+	StandingRefused                   // refused by the upstream
+	StandingSuspended                 // the upstream suspended the key's account
 )
 
-var standingNames = [...]string{Unproven: "unproven", Proven: "in", Refused: "refused", Suspended: "suspended"}
+var standingNames = [...]string{"unproven", "in", "refused", "suspended"}
 
 func (s Standing) String() string { return enumName(s, standingNames[:], "Standing") }
 
 // Unusable reports whether the key may not be used.
-func (s Standing) Unusable() bool { return s == Refused || s == Suspended }
+func (s Standing) Unusable() bool { return s == StandingRefused || s == StandingSuspended }
 
 // accountLimits are the limits of an account that can be configured; 0 means no limit.
 type accountLimits struct {
@@ -227,7 +227,7 @@ func (a *account) hasKey(key uint64) bool {
 func (a *account) retryKeys(now Stamp) {
 	for i := range a.keys {
 		if k := &a.keys[i]; k.standing.Unusable() {
-			k.standing, k.standingSince = Unproven, now
+			k.standing, k.standingSince = StandingUnproven, now
 		}
 	}
 }
@@ -244,14 +244,14 @@ func (a *account) updateKeys(now Stamp, k *accountKey, effect keyEffect, l *leas
 	case leaveKeys:
 	case proveKey:
 		if !k.standing.Unusable() ||
-			l.test { // the request of an unusable key was sent before the refusal, unless it is a test
-			set(k, Proven)
+			l.isTest { // the request of an unusable key was sent before the refusal, unless it is a test
+			set(k, StandingProven)
 		}
 	case refuseKey:
-		set(k, Refused)
+		set(k, StandingRefused)
 	case suspendAllKeys:
 		for i := range a.keys {
-			set(&a.keys[i], Suspended)
+			set(&a.keys[i], StandingSuspended)
 		}
 	}
 	return changes
@@ -274,14 +274,14 @@ type limits struct {
 	overrideEnd     Stamp    // when enabledOverride ends; 0: never
 	enabledOverride *bool    // whether an operator has enabled or disabled the account; nil: neither
 	machine         *machine // the machine whose state applies to the account's requests
-	ownMachine      bool     // whether the machine is the account's own, because the upstream limits by account
+	hasOwnMachine   bool     // whether the machine is the account's own, because the upstream limits by account
 }
 
 // limitsOf returns the limits of an account that apply now: the configured limits, changed by operators' overrides,
 // divided by the view's parts, and reduced by the state of the machine.
 func (v view) limitsOf(a *account) limits {
 	l := limits{accountLimits: a.limits, machine: &v.s.address.machine}
-	if l.ownMachine = v.t.LimitedBy == ByAccount && a.machine.epoch != 0; l.ownMachine {
+	if l.hasOwnMachine = v.t.LimitedBy == ByAccount && a.machine.epoch != 0; l.hasOwnMachine {
 		l.machine = &a.machine
 	}
 	for _, o := range a.overrides {
@@ -299,7 +299,7 @@ func (v view) limitsOf(a *account) limits {
 		if l.slots > 0 {
 			l.slots = min(l.slots, r.slotsOf(l.slots))
 		}
-		if l.ownMachine && l.machine.probing() {
+		if l.hasOwnMachine && l.machine.probing() {
 			l.slots = r.slots
 		}
 	}
@@ -323,11 +323,11 @@ func (l *limits) normalPace(t *Tuning) pace {
 
 // pace returns the account's pace. It is zero if the account has no pace of its own, only the address has.
 func (l *limits) pace(t *Tuning, now Stamp) pace {
-	if l.rate == 0 && !l.ownMachine {
+	if l.rate == 0 && !l.hasOwnMachine {
 		return pace{}
 	}
 	p := l.machine.pace(l.normalPace(t), t, now)
-	if st := &l.machine.stated; l.ownMachine && st.active(now) {
+	if st := &l.machine.stated; l.hasOwnMachine && st.active(now) {
 		p = newPace(min(p.rate, float64(st.quota)/st.period.Seconds()), p.burst)
 	}
 	return p
@@ -343,7 +343,7 @@ func (v view) paceWait(a *account, l *limits) time.Duration {
 
 func (v view) isKeyFree(k *accountKey, l *limits) bool {
 	running := v.s.queue.leasesOfKey(k.id)
-	if k.standing == Unproven && running > 0 && v.now.sub(k.lastGrant) < unprovenTimeout {
+	if k.standing == StandingUnproven && running > 0 && v.now.sub(k.lastGrant) < unprovenTimeout {
 		return false
 	}
 	return l.keySlots == 0 || running < l.keySlots

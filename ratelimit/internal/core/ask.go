@@ -218,7 +218,7 @@ func (a *attempt) grantPermit() {
 	}
 	g.Granted, g.HasBudget, g.Pass = true, a.needsBudget, PermitID{m.permits, m.epoch}
 	s.queue.withdraw(a.ask.Ticket)
-	l := lease{permit: m.permits, epoch: m.epoch, owner: a.p.key, until: now.add(g.Lease), budget: a.needsBudget}
+	l := lease{permit: m.permits, epoch: m.epoch, owner: a.p.key, until: now.add(g.Lease), usesReservation: a.needsBudget}
 	if a.pick.account != nil {
 		g.Choice = a.view.takeKey(&a.pick, &l)
 	}

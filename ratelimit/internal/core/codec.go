@@ -237,13 +237,13 @@ func (c *codec) queue(s *Snapshot) {
 		c.distanceBelow(m.permits, &l.permit)
 		c.distanceBelow(m.epoch, &l.epoch)
 		c.distanceBelow(owners, &l.owner)
-		c.codeFields(&l.until, &l.budget)
+		c.codeFields(&l.until, &l.usesReservation)
 		c.accountNumber(&l.key)
 		if c.version == versionWithoutAccounts {
-			l.accountEpoch, l.test = 0, false
+			l.accountEpoch, l.isTest = 0, false
 			continue
 		}
-		c.codeFields(&l.accountEpoch, &l.test)
+		c.codeFields(&l.accountEpoch, &l.isTest)
 	}
 }
 

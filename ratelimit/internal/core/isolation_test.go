@@ -133,7 +133,7 @@ func TestAccountsOfAProcessThatWasAlone(t *testing.T) {
 	st := s.Status(at, tu, "p").Accounts[0]
 	refused := 0
 	for _, k := range st.Keys {
-		if k.Standing == Refused {
+		if k.Standing == StandingRefused {
 			refused++
 		}
 	}

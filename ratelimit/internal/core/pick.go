@@ -47,7 +47,7 @@ func (v view) candidate(config *Account) candidate {
 		return c
 	}
 	running := c.running
-	if c.limits.ownMachine {
+	if c.limits.hasOwnMachine {
 		if cause, until, blocked := a.machine.blocked(v.now); blocked {
 			c.cause, c.until = cause, until
 			return c
@@ -245,8 +245,8 @@ func (v view) takeKey(p *pick, l *lease) Choice {
 	if pace := p.limits.pace(v.t, v.now); pace.rate > 0 {
 		a.bucket.take(v.now, pace)
 	}
-	l.key, l.test = k.id, p.why == ByTest
-	if p.limits.ownMachine {
+	l.key, l.isTest = k.id, p.why == ByTest
+	if p.limits.hasOwnMachine {
 		a.machine.permits = max(a.machine.permits, l.permit)
 		l.accountEpoch = a.machine.epoch
 	}

@@ -40,7 +40,7 @@ func (s *Snapshot) Record(at Instant, r Report) RecordResult {
 			account.quota.count(now, v.limitsOf(account).quota)
 		}
 	}
-	if held.budget && (answered || !r.KeepBudget) {
+	if held.usesReservation && (answered || !r.KeepBudget) {
 		p.releaseReserved(1)
 	}
 	if e.Connection != 0 {

@@ -186,14 +186,14 @@ func (v view) accountStatuses() (list []AccountStatus) {
 		l, use, running := v.limitsOf(a), a.quota.current(v.now), q.leasesOfAccount(a)
 		st := AccountStatus{
 			Name: a.name, Enabled: l.enabledOverride == nil || *l.enabledOverride, Overridden: l.enabledOverride != nil,
-			HasMachine: l.ownMachine, Running: running, Rate: l.pace(v.t, v.now).rate, Slots: l.slots, KeySlots: l.keySlots,
+			HasMachine: l.hasOwnMachine, Running: running, Rate: l.pace(v.t, v.now).rate, Slots: l.slots, KeySlots: l.keySlots,
 			Quota: l.quota, QuotaUsed: use.used, QuotaReserved: running, QuotaRenews: clock.wallTime(use.end()),
 			Overrides: clock.publicOverrides(a.overrides),
 		}
 		if st.Rate == 0 { // show the configured rate during a block
 			st.Rate = min(l.rate, v.t.RateBase)
 		}
-		if l.ownMachine {
+		if l.hasOwnMachine {
 			st.Block = l.machine.block(clock)
 		}
 		for _, k := range a.keys {
@@ -232,7 +232,7 @@ func (st *Status) ForAccount(account Account) AccountStatus {
 
 // Standing returns the account's best key: a proven one, else an unproven, a suspended or a refused one.
 func (st *AccountStatus) Standing() (best KeyStatus) {
-	order := []Standing{Proven, Unproven, Suspended, Refused}
+	order := []Standing{StandingProven, StandingUnproven, StandingSuspended, StandingRefused}
 	for i, k := range st.Keys {
 		if i == 0 || slices.Index(order, k.Standing) < slices.Index(order, best.Standing) {
 			best = k

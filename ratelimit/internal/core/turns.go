@@ -160,7 +160,7 @@ func (v view) expire() {
 		if v.now < l.until {
 			return false
 		}
-		if p := v.s.processes.byKey(l.owner); l.budget && p != nil {
+		if p := v.s.processes.byKey(l.owner); l.usesReservation && p != nil {
 			p.releaseReserved(1)
 		}
 		return true
@@ -189,15 +189,15 @@ type ticket struct {
 
 // lease is a permit in use. It takes a slot until the request ends or the lease expires.
 type lease struct {
-	permit uint64
-	epoch  uint64
-	owner  uint64 // process key
-	until  Stamp  // when the lease expires
-	budget bool   // whether the lease includes one of its owner's reserved requests
+	permit          uint64
+	epoch           uint64
+	owner           uint64 // process key
+	until           Stamp  // when the lease expires
+	usesReservation bool   // whether the lease includes one of its owner's reserved requests
 
 	key          uint64 // the account's key; 0: none
 	accountEpoch uint64 // the epoch of the account's machine at the grant
-	test         bool   // whether an operator is testing the key with this request
+	isTest       bool   // whether an operator is testing the key with this request
 }
 
 // queue holds the requests of all processes: a running request has a lease, a waiting request a ticket. Tickets are
@@ -254,7 +254,7 @@ func (q *queue) leasesOf(owner uint64) int {
 }
 
 func (q *queue) budgetLeases(owner uint64) int {
-	return q.countLeases(func(l *lease) bool { return l.owner == owner && l.budget })
+	return q.countLeases(func(l *lease) bool { return l.owner == owner && l.usesReservation })
 }
 
 func (q *queue) leasesOfKey(key uint64) int {

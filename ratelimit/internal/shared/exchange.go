@@ -19,7 +19,7 @@ var (
 )
 
 type peers struct {
-	known       bool
+	isComplete  bool
 	othersAlive bool // another process is alive
 	usersAlive  bool // a process listed in the state is alive
 }
@@ -51,7 +51,7 @@ func (s *Store) runShared(ctx context.Context, batch []*request) (trouble error)
 		switch {
 		case errors.Is(err, errNeedLiveness): // nothing is locked now
 			users := s.snap.Users()
-			others = peers{known: true, othersAlive: s.Living() > 1, usersAlive: len(s.Dead(users)) < len(users)}
+			others = peers{isComplete: true, othersAlive: s.Living() > 1, usersAlive: len(s.Dead(users)) < len(users)}
 			continue
 		case err != nil && done.wrote && !done.markedForeign && s.coordinator == nil:
 			s.goAlone(err, &s.snap) // the decisions hold: they were made with the lock held
@@ -113,7 +113,7 @@ func (s *Store) exchange(at core.Instant, old []byte, batch []*request, others p
 				continue
 			case !changed:
 				return nil, done, nil
-			case old == nil && !at.Lost && !s.hasSeen && !others.known:
+			case old == nil && !at.Lost && !s.hasSeen && !others.isComplete:
 				return nil, done, errNeedLiveness
 			}
 			s.snap.AdvanceClock(at)
@@ -233,7 +233,7 @@ func (s *Store) refuseForeign(at core.Instant, others peers) (bool, error) {
 		return false, nil
 	}
 	if !s.hasWritten { // otherwise the boot id changed while this process ran, which is no reboot
-		if !others.known {
+		if !others.isComplete {
 			return false, errNeedLiveness
 		}
 		if !others.usersAlive && core.IsWrittenBy(&s.snap, at.Machine) {

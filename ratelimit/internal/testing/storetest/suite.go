@@ -375,7 +375,8 @@ func sharedAccounts(t *testing.T, w World) {
 	take(a, "second").Report(ok)
 	got, err := ratelimit.Operator{Store: st}.Status(t.Context(), tuning())
 	must(t, err)
-	if len(got.Accounts) != 2 || got.Accounts[0].QuotaUsed != 3 || got.Accounts[1].Keys[0].Standing != ratelimit.Proven {
+	if len(got.Accounts) != 2 || got.Accounts[0].QuotaUsed != 3 ||
+		got.Accounts[1].Keys[0].Standing != ratelimit.StandingProven {
 		t.Errorf("%+v", got.Accounts)
 	}
 }
