@@ -181,7 +181,7 @@ func bestPairMatch(readings []reading, want nameFacts, titles []entryTitle,
 	return best
 }
 
-// comparePair returns the similarity of two titles, and the sequel marker that only the reading has.
+// comparePair returns the similarity of two titles, and the sequel marker that the name has and the entry lacks.
 func comparePair(r reading, w nameFacts, t entryTitle, alike func(a, b string) float64) (float64, Sequel) {
 	best, file := alike(r.norm, t.norm), Sequel{}
 	if best == 1 {

@@ -31,8 +31,8 @@ func (w *StoreWarning) Error() string {
 func (w *StoreWarning) Message() (format string, args []any) {
 	switch w.Event {
 	case "lock_degraded":
-		return "limiter lock in %s is held by a process that does not run; " +
-			"going on alone with 1/%d of the limits", []any{w.Path, w.Parts}
+		return "limiter lock in %s is held by a stopped process; " +
+			"this process continues alone with 1/%d of the limits", []any{w.Path, w.Parts}
 	case "lock_slow":
 		return "limiter state in %s is slow: one update of a hundred takes %s or longer",
 			[]any{w.Path, w.P99.Round(time.Millisecond)}
