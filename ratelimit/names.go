@@ -34,7 +34,7 @@ type (
 	Block = core.Block
 	// Gauges are the state and a few numbers that accompany every event.
 	Gauges = core.Gauges
-	// Transition is one change of state.
+	// Transition is a change of the limiter's state, for the address or for one account, with its reason.
 	Transition = core.Transition
 	// Orphans are requests that were reserved in the budget but neither made nor released.
 	Orphans = core.Orphans
@@ -144,7 +144,7 @@ func Fields() []core.Field { return core.Fields() }
 // FieldByKey returns the setting with that key.
 func FieldByKey(key string) (core.Field, bool) { return core.FieldByKey(key) }
 
-// AccountFields returns the limits of an account.
+// AccountFields describes the limits that an account can have: their keys, texts and ranges.
 func AccountFields() []core.AccountField { return core.AccountFields() }
 
 // FingerprintOf returns the fingerprint of a key: the first 8 bytes of a SHA-256.

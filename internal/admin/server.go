@@ -94,9 +94,9 @@ func (s *Server) Run(ctx context.Context) error {
 	running.Go(func() { s.histories.run(ctx, s.gateway) })
 	running.Go(func() {
 		<-ctx.Done()
-		patient, done := context.WithTimeout(context.Background(), time.Second)
+		shutdownCtx, done := context.WithTimeout(context.Background(), time.Second)
 		defer done()
-		if s.httpServer.Shutdown(patient) != nil {
+		if s.httpServer.Shutdown(shutdownCtx) != nil {
 			_ = s.httpServer.Close()
 		}
 	})

@@ -304,7 +304,7 @@ var settingFlags = []struct {
 	{"watch.poll", "poll", "rescan everything every `TIME` where there are no notifications, such as on network shares"},
 }
 
-// hiddenDefaults are settings whose flags show no default in the help, because -v changes it or the usage describes it.
+// hiddenDefaults are settings whose flags show no default in the help: -v changes it, or the usage names the values.
 var hiddenDefaults = []string{"log.level", "log.format", "match.jobs"}
 
 func serverLayouts() string {

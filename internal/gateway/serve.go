@@ -243,17 +243,17 @@ func (s *Service) drain() {
 	g.draining.Store(true)
 	cfg := g.settings.Load()
 	g.log.Info("draining", slog.Duration("timeout", cfg.DrainTimeout))
-	patient, cancel := context.WithTimeout(context.Background(), cfg.DrainTimeout)
+	drainCtx, cancel := context.WithTimeout(context.Background(), cfg.DrainTimeout)
 	defer cancel()
-	context.AfterFunc(patient, func() { g.flights.close(false) }) // it also runs when drain returns
+	context.AfterFunc(drainCtx, func() { g.flights.close(false) }) // it also runs when drain returns
 	// Requests that are at TMDB may finish: that takes at most the request timeout, and a moment to write the answer.
 	longest := cfg.DrainTimeout + g.upstream.Limiter().Tuning().RequestTimeout + time.Second
-	last, stop := context.WithTimeout(context.Background(), longest)
+	shutdownCtx, stop := context.WithTimeout(context.Background(), longest)
 	defer stop()
 	var closing sync.WaitGroup
 	for _, srv := range s.servers {
 		closing.Go(func() {
-			if srv.Shutdown(last) != nil {
+			if srv.Shutdown(shutdownCtx) != nil {
 				g.flights.close(true)
 				_ = srv.Close()
 			}

@@ -63,7 +63,7 @@ type Outcome struct {
 	URL       string
 	Unchanged bool
 	Err       error
-	Refused   error      // why an earlier address would not do, or, with Unchanged, why no address has a newer list
+	Refused   error      // a warning: why an earlier address failed, or that no address has a newer list
 	Info      SourceInfo // what was imported; the last list, which is kept, if nothing was
 }
 

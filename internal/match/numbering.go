@@ -24,7 +24,7 @@ func (n numberings) forFile(files []File, p *placer) numbering {
 		return of
 	}
 	all := *p
-	all.numbers, all.allOfFolder = nil, true
+	all.numbers, all.isWholeGroup = nil, true
 	if folderOf(p.rel) == "" {
 		files = nil // names without a folder may be unrelated
 	}

@@ -141,15 +141,15 @@ type placer struct {
 	hint    Hint
 	mapping *Mapping
 	*preparedEntry
-	numbers     []int // the file's episode numbers, or those of all files of its folder
-	allOfFolder bool  // numbers are those of all files of the folder
-	season      int   // the season stated by the name or the matched title, 0 for none
-	part        int
-	folderLast  int // the greatest episode number in the folder
-	year        int // the year in the name if it is not the entry's first year, otherwise 0
-	steps       []lang.Text
-	origin      Origin
-	err         error
+	numbers      []int // the file's episode numbers, or those of all files of its group
+	isWholeGroup bool  // numbers are those of all files of the group: of one folder, release group, season and part
+	season       int   // the season stated by the name or the matched title, 0 for none
+	part         int
+	folderLast   int // the greatest episode number in the folder
+	year         int // the year in the name if it is not the entry's first year, otherwise 0
+	steps        []lang.Text
+	origin       Origin
+	err          error
 }
 
 func newPlacer(ctx context.Context, src Source, rel release.Release, res Resolution) *placer {
@@ -284,7 +284,7 @@ func (p *placer) notFoundReason() lang.Text {
 // placementAt places the file at these slots. It fails if they are in different seasons.
 func (p *placer) placementAt(list []slot, by *method, why string, args ...any) placement {
 	another := func(s slot) bool { return s.season != list[0].season }
-	if len(list) == 0 || !p.allOfFolder && slices.ContainsFunc(list, another) {
+	if len(list) == 0 || !p.isWholeGroup && slices.ContainsFunc(list, another) {
 		return placement{}
 	}
 	return placement{

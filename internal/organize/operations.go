@@ -79,7 +79,7 @@ func (p *Planner) addOp(v *video, from *folder, item *Item, source, to string) b
 	case there:
 		v.filesInPlace++
 		return true
-	case v.isBeingRenamed: // another video may get this name
+	case v.isBeingRenamed: // the next plan adds it under the new name; this name may become another video's
 		return true
 	}
 	verb := p.chooseVerb(v, item)

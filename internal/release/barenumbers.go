@@ -211,23 +211,23 @@ func (p *numberStage) findNumber() {
 	if p.readSeasonDotEpisode() {
 		return
 	}
-	best, most := -1, 0
+	bestToken, bestScore := -1, 0
 	for i := range p.w.tokens {
-		if v := p.episodeScore(i); v > 0 && v >= most && !(v == most && most == squareBracketScore) {
-			best, most = i, v
+		if v := p.episodeScore(i); v > 0 && v >= bestScore && !(v == bestScore && bestScore == squareBracketScore) {
+			bestToken, bestScore = i, v
 		}
 		p.w.steps++
 	}
 	switch {
-	case best >= 0:
+	case bestToken >= 0:
 		p.bareEpisode = true
-		if best == 0 && p.layout.groupSpan.from == 0 {
+		if bestToken == 0 && p.layout.groupSpan.from == 0 {
 			p.layout.groupSpan, p.layout.group, p.layout.startsWithNumber = span{}, "", true
 		}
-		if most == dashThenEndScore && p.startsRange(best-1) {
-			best--
+		if bestScore == dashThenEndScore && p.startsRange(bestToken-1) {
+			bestToken--
 		}
-		p.useAsEpisode(best)
+		p.useAsEpisode(bestToken)
 		p.marks.extendRange()
 	case !p.w.isFolder:
 		p.readLeadingNumber()

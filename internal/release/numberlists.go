@@ -8,12 +8,12 @@ import (
 
 // numberList describes how a list of numbers continues after the first: "E02-E05", "S01-S03", "Season 1, 2 & 4".
 type numberList struct {
-	separators   string                                           // the characters that may stand between two numbers
-	readSign     func(c cursor, before listNumber) (cursor, bool) // reads the sign before a further number, such as "E"
-	maxDigits    int                                              // the most digits of a further number
-	maxNumbers   int                                              // the most numbers in a list
-	allowsSuffix bool                                             // a suffix such as "v2" may follow a number
-	ends         *[]reason[listNumber]                            // the reasons why a number does not continue the list
+	separators   string                                      // the characters that may stand between two numbers
+	readSign     func(c cursor, n listNumber) (cursor, bool) // reads the sign before a further number, such as "E"
+	maxDigits    int                                         // the most digits of a further number
+	maxNumbers   int                                         // the most numbers in a list
+	allowsSuffix bool                                        // a suffix such as "v2" may follow a number
+	ends         *[]reason[listNumber]                       // the reasons why a number does not continue the list
 }
 
 var (

@@ -7,7 +7,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// Format is the name of an output format.
+// Format is how results are written: the value of --format.
 type Format string
 
 // The formats of --format.

@@ -119,9 +119,9 @@ type Operation struct {
 
 var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 
-// OpenAPI describes a server as OpenAPI 3.1. Failures have values of the type of failure. A client gives its token as a
+// OpenAPI describes a server as OpenAPI 3.1. Error answers have the type of errorBody. A client gives its token as a
 // bearer token, or in the query under key unless that is empty.
-func OpenAPI(title, version, key string, failure any, operations []Operation) Schema {
+func OpenAPI(title, version, key string, errorBody any, operations []Operation) Schema {
 	schemes := Schema{"bearer": Schema{"type": "http", "scheme": "bearer"}}
 	secured := []Schema{{"bearer": []string{}}}
 	if key != "" {
@@ -141,7 +141,7 @@ func OpenAPI(title, version, key string, failure any, operations []Operation) Sc
 		}
 		operation := Schema{"summary": o.Summary, "parameters": parameters, "responses": Schema{
 			"200":     Schema{"description": "OK", "content": contentOf(o.Answer)},
-			"default": Schema{"description": "a failure", "content": contentOf(failure)},
+			"default": Schema{"description": "an error", "content": contentOf(errorBody)},
 		}}
 		if parameters == nil {
 			delete(operation, "parameters")

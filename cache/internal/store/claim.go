@@ -1,7 +1,7 @@
 package store
 
 // A claim is the exclusive right of a process to ask the upstream about a key. It is an advisory lock on a file named
-// after the hash of the key, held during the request. If its holder dies, the system releases the lock and wakes the
+// after the hash of the key, entry during the request. If its holder dies, the system releases the lock and wakes the
 // next process, which reads the store again before it asks. Releasing a claim removes its file.
 //
 // The holder touches the file once a second. This shows other processes that it has not stopped, although it may be
@@ -61,8 +61,8 @@ func (c *claimTable) acquire(ctx context.Context, key string, onWait func()) (Cl
 	if c.db.mode() != modeReadWrite {
 		return none, nil
 	}
-	held := c.lockFor(key)
-	lock := held.lock
+	entry := c.lockFor(key)
+	lock := entry.lock
 	err := lock.Lock(ctx, lockfile.Exclusive, 0)
 	if errors.Is(err, fs.ErrNotExist) && os.MkdirAll(c.dir, 0o700) == nil { // another program removed the cache's folder
 		err = lock.Lock(ctx, lockfile.Exclusive, 0)
@@ -80,10 +80,10 @@ func (c *claimTable) acquire(ctx context.Context, key string, onWait func()) (Cl
 		return Claim{Waited: waited, Release: func() {
 			stop()
 			lock.Unlock()
-			c.removeUser(held, true)
+			c.removeUser(entry, true)
 		}}, nil
 	}
-	c.removeUser(held, false)
+	c.removeUser(entry, false)
 	switch {
 	case errors.Is(err, errHolderStopped):
 		c.db.warnings.warn(Warning{Kind: WarnLocked, Path: lock.Path(), Err: err})

@@ -140,7 +140,8 @@ func (l *accounts) getOrAdd(now Stamp, name string) *account {
 	return &l.list[len(l.list)-1]
 }
 
-// register records a process's accounts and their limits at this time of the day. It returns the accounts' numbers.
+// register adds or updates a process's accounts, with the limits that apply at the time of day of wall, and returns
+// their IDs. It drops accounts and keys that were not used for long.
 func (l *accounts) register(now Stamp, list []Account, wall time.Time, q *queue) []uint64 {
 	if len(list) == 0 {
 		return nil

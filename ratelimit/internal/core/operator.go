@@ -211,7 +211,7 @@ var accountFields = []AccountField{
 // AccountField is a limit of an account, for configurations, help and operators.
 type AccountField struct{ Key, Doc, Allowed string }
 
-// AccountFields returns the limits of an account.
+// AccountFields describes the limits that an account can have: their keys, texts and ranges.
 func AccountFields() []AccountField { return slices.Clone(accountFields) }
 
 const enabledKey = "enabled"
