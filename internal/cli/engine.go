@@ -288,9 +288,9 @@ func (a *applyRun) beginNotices(cfg *config.Config) func(run string) {
 	}
 }
 
-// endNotices queues the notices of a run, unless it was interrupted: then it ends later.
+// endNotices queues the notices of a run, unless it was interrupted, since then it ends later, or changed nothing.
 func (a *applyRun) endNotices(cfg *config.Config, out *apply.Outcome) error {
-	if out.Unfinished {
+	if out.Unfinished || a.dryRun {
 		return nil
 	}
 	return notify.Open(cfg.Dirs.Data, cfg.Notify).End(out.Run, a.noticesOf(out)...)

@@ -155,12 +155,9 @@ var jsonSchemas = []jsonSchema{
 	{"parse", []string{"parse"}, "", []any{report.ParseRecord{}}},
 	{"search", []string{"search"}, "results", []any{jsonSearchResult{}}},
 	{"missing", []string{"missing"}, "missing", []any{report.Gap{}, report.GapSummary{}}},
-	{
-		"organize",
-		[]string{"organize", "apply", "undo", "watch"},
-		"",
-		[]any{report.Op{}, report.OrganizeProgress{}, report.OrganizeSummary{}},
-	},
+	{"organize", []string{"organize", "apply", "undo", "watch"}, "", []any{
+		report.Op{}, report.OrganizeProgress{}, report.OrganizeSummary{},
+	}},
 	{"plan", nil, "", []any{report.Op{}}},
 	{"history", []string{"history"}, "", []any{jsonRun{}, report.Op{}}},
 	{"verify", []string{"verify"}, "", []any{report.Op{}}},

@@ -108,7 +108,7 @@ func (o *Organize) setReplace(v string) error {
 	return nil
 }
 
-// NotifyTarget is an address that is told what happens: a media server, or a service that tells people.
+// NotifyTarget is an address that gets notices: a media server, or a service for people.
 type NotifyTarget struct {
 	Kind     string // one of NotifyKinds
 	URL      *url.URL
@@ -127,7 +127,7 @@ var NotifyKinds = []string{"jellyfin", "emby", "plex", "kodi", "ntfy", "webhook"
 // NotifyEvents are the events of notices.
 var NotifyEvents = []string{"changed", "failed", "left", "limiter", "key", "budget", "coordinator"}
 
-// IsMediaServer reports whether the target scans the folders that it is told.
+// IsMediaServer reports whether the target scans changed folders.
 func (t *NotifyTarget) IsMediaServer() bool { return t.Kind != "ntfy" && t.Kind != "webhook" }
 
 // Name returns the kind and the address without its path and query, which may hold a secret.
@@ -136,13 +136,15 @@ func (t *NotifyTarget) Name() string { return t.Kind + " " + t.URL.Scheme + "://
 const targetForm = "each address has to and url, such as - {to: jellyfin, url: http://nas:8096, token_file: /path}"
 
 var targetSchema = listSchema[NotifyTarget]{
-	key: "notify", notList: targetForm,
-	notSection: targetForm,
-	unknown:    "is not a setting of an address; there are %s", prefix: "notify.",
+	key: "notify", prefix: "notify.", notList: targetForm, notSection: targetForm,
+	unknown: "is not a setting of an address; there are %s",
 	newItem: func(string) (t NotifyTarget) { return t },
 	fields: func(r reader, t *NotifyTarget) []schemaField {
 		return []schemaField{
-			{key: "to", allowed: lang.Text("one of " + strings.Join(NotifyKinds, ", ")), set: storeOneOf(&t.Kind, NotifyKinds)},
+			{
+				key: "to", allowed: lang.Text("one of " + strings.Join(NotifyKinds, ", ")),
+				set: parseInto(&t.Kind, readOneOf(NotifyKinds)),
+			},
 			{key: "url", allowed: "an address such as http://nas:8096", secret: true, set: parseInto(&t.URL, readTargetURL)},
 			{key: "token_file", allowed: "a file that can be read", set: func(v string) error {
 				line, err := firstLine(v)
@@ -192,16 +194,6 @@ func readTargetURL(v string) (*url.URL, error) {
 		err = strconv.ErrSyntax
 	}
 	return u, err
-}
-
-func storeOneOf(target *string, words []string) func(string) error {
-	return func(v string) error {
-		if !slices.Contains(words, v) {
-			return strconv.ErrSyntax
-		}
-		*target = v
-		return nil
-	}
 }
 
 func readTargets(in source, problems *errorList) []NotifyTarget {

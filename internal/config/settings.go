@@ -179,14 +179,18 @@ func acceptAny(v string) (string, error) { return v, nil }
 func choiceSetting(key, doc string, target *string, defaultText string, words ...string) Setting {
 	last := len(words) - 1
 	allowed := lang.Textf("%s or %s", strings.Join(words[:last], ", "), words[last])
-	s := newSetting(key, defaultText, allowed, doc, target, func(v string) (string, error) {
+	s := newSetting(key, defaultText, allowed, doc, target, readOneOf(words))
+	s.Choices = words
+	return s
+}
+
+func readOneOf(words []string) func(string) (string, error) {
+	return func(v string) (string, error) {
 		if !slices.Contains(words, v) {
 			return "", lang.Error("must be one of %s", strings.Join(words, ", "))
 		}
 		return v, nil
-	})
-	s.Choices = words
-	return s
+	}
 }
 
 func sizeSetting(key, defaultText, doc, minimum string, target *int64) Setting {

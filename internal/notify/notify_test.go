@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -176,6 +177,19 @@ func TestNoticesWaitUntilTheyAreDelivered(t *testing.T) {
 	must(err)
 	if info.Mode().Perm() != 0o600 || strings.Contains(string(raw), "secret") {
 		t.Errorf("mode %v: %s", info.Mode(), raw)
+	}
+}
+
+func TestTargetsOnOneHostEachGetTheirNotices(t *testing.T) {
+	s := newServer(t, "", nil)
+	one, two := s.target(t, "ntfy", Failed), s.target(t, "ntfy", Failed)
+	one.URL, two.URL = one.URL.JoinPath("one"), two.URL.JoinPath("two")
+	q := Open(t.TempDir(), []config.NotifyTarget{one, two})
+	if err := errors.Join(q.Add(Notice{Event: Failed, At: time.Now(), Text: "x"}), q.Send(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.take(); !slices.Equal(got, []string{"POST /one  x", "POST /two  x"}) {
+		t.Errorf("got %q", got)
 	}
 }
 

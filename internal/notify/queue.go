@@ -4,8 +4,10 @@ package notify
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -61,7 +63,7 @@ const (
 	pollInterval = time.Second
 )
 
-// Queue holds the notices that wait for delivery. All processes of a user share its file. A nil Queue is empty.
+// Queue holds the notices that wait for delivery, in one file for all processes. A nil Queue is empty; it can't Run.
 type Queue struct {
 	path    string
 	targets []config.NotifyTarget
@@ -71,7 +73,7 @@ type Queue struct {
 
 type waiting struct {
 	ID     uint64 `json:"id"`
-	To     string `json:"to"` // NotifyTarget.Name
+	To     string `json:"to"` // targetID
 	Notice Notice `json:"notice"`
 	// Open means that the run has not ended. End replaces the notice, or Recover after a crash.
 	Open bool `json:"open,omitempty"`
@@ -133,10 +135,15 @@ func Waiting(dataDir string) int {
 	return len(q.read().Waiting)
 }
 
+// targetID tells targets on one host apart. It is a hash, because the address may hold a secret.
+func targetID(t *config.NotifyTarget) string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(t.Kind+" "+t.URL.String())))
+}
+
 func (c *content) add(targets []config.NotifyTarget, n Notice, open bool) {
 	for i := range targets {
 		if slices.Contains(targets[i].On, n.Event) {
-			c.Waiting = append(c.Waiting, waiting{rand.Uint64(), targets[i].Name(), n, open})
+			c.Waiting = append(c.Waiting, waiting{rand.Uint64(), targetID(&targets[i]), n, open})
 		}
 	}
 	c.Waiting = c.Waiting[max(0, len(c.Waiting)-mostWaiting):]
@@ -144,19 +151,19 @@ func (c *content) add(targets []config.NotifyTarget, n Notice, open bool) {
 
 // read returns an empty content for a file that is missing or damaged: it is not worth stopping a run.
 func (q *Queue) read() content {
-	empty := content{Version: fileVersion, Reported: map[string]string{}}
+	c := content{Version: fileVersion, Reported: map[string]string{}}
 	f, err := lockfile.Open(q.path, os.O_RDONLY, 0)
 	if err != nil {
-		return empty
+		return c
 	}
 	defer f.Close()
 	const mostBytes = 16 << 20
 	raw, err := io.ReadAll(io.LimitReader(f, mostBytes))
-	c := content{Reported: map[string]string{}}
-	if err != nil || json.Unmarshal(raw, &c) != nil || c.Version != fileVersion {
-		return empty
+	found := content{Reported: map[string]string{}}
+	if err != nil || json.Unmarshal(raw, &found) != nil || found.Version != fileVersion {
+		return c
 	}
-	return c
+	return found
 }
 
 func (q *Queue) update(change func(*content)) error {
@@ -206,7 +213,7 @@ func (q *Queue) Send(ctx context.Context) error {
 }
 
 func (q *Queue) sendTo(ctx context.Context, t *config.NotifyTarget) error {
-	due := slices.DeleteFunc(q.read().Waiting, func(w waiting) bool { return w.Open || w.To != t.Name() })
+	due := slices.DeleteFunc(q.read().Waiting, func(w waiting) bool { return w.Open || w.To != targetID(t) })
 	var failure error
 	done := map[uint64]bool{}
 	if t.IsMediaServer() && len(due) > 0 {
@@ -231,15 +238,10 @@ func (q *Queue) sendTo(ctx context.Context, t *config.NotifyTarget) error {
 }
 
 // Run delivers what waits and reports changes of the limiter, until ctx ends. It calls warn when targets begin to fail.
-func (q *Queue) Run(
-	ctx context.Context, status func(context.Context) (ratelimit.Status, error), warn func(error),
-) {
-	if q == nil {
-		return
-	}
+func (q *Queue) Run(ctx context.Context, status func(context.Context) (ratelimit.Status, error), warn func(error)) {
 	failures := 0
 	var retry time.Time
-	for tick := time.NewTicker(pollInterval); ; {
+	for tick := time.Tick(pollInterval); ; {
 		if st, err := status(ctx); err == nil {
 			_ = q.observe(&st) // the next poll tries again
 		}
@@ -257,9 +259,8 @@ func (q *Queue) Run(
 		}
 		select {
 		case <-ctx.Done():
-			tick.Stop()
 			return
-		case <-tick.C:
+		case <-tick:
 		}
 	}
 }
@@ -272,6 +273,8 @@ type finding struct {
 	event, subject string
 	trouble        lang.Text // "": nothing
 }
+
+func (f *finding) id() string { return f.event + " " + f.subject }
 
 // findings describes the limiter. blocked is for how long nothing has been sent.
 func findings(st *ratelimit.Status, blocked time.Duration) []finding {
@@ -317,9 +320,13 @@ func (q *Queue) observe(st *ratelimit.Status) error {
 	} else if q.sending.IsZero() {
 		q.sending = st.Since
 	}
+	now, reported := findings(st, st.At.Sub(q.sending)), q.read().Reported
+	if !slices.ContainsFunc(now, func(f finding) bool { return reported[f.id()] != f.trouble.String() }) {
+		return nil // nearly always, and without the lock
+	}
 	return q.update(func(c *content) {
-		for _, f := range findings(st, st.At.Sub(q.sending)) {
-			id, trouble := f.event+" "+f.subject, f.trouble.String()
+		for _, f := range now {
+			id, trouble := f.id(), f.trouble.String()
 			if c.Reported[id] == trouble {
 				continue
 			}
