@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -241,9 +240,6 @@ func newUnpin(f *factory) *cobra.Command {
 		Use:   "unpin PATH|TITLE...",
 		Short: "Remove a pin",
 		Args:  atLeastOne("PATH or TITLE", "anivault pins lists what is pinned"),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return f.completePinned(cmd, args), cobra.ShellCompDirectiveNoFileComp
-		},
 	}
 	return f.setRun(cmd, nil, func(c invocation) error {
 		return changePins(f, c.Command, func(s *pins.Set) (lang.Text, error) {
@@ -258,23 +254,6 @@ func newUnpin(f *factory) *cobra.Command {
 			return lang.Join(said, "\n"), nil
 		})
 	})
-}
-
-func (f *factory) completePinned(cmd *cobra.Command, args []string) (list []string) {
-	cfg, err := f.load(cmd)
-	if err != nil {
-		return nil
-	}
-	set, err := pins.Open(cfg.Dirs.Data).Load()
-	if err != nil {
-		return nil
-	}
-	for _, p := range set.All() {
-		if what := p.PathOrTitle(); ui.Escaped(what) == what && !slices.Contains(args, what) {
-			list = append(list, what)
-		}
-	}
-	return list
 }
 
 func removePin(s *pins.Set, arg string) (*pins.Pin, error) {

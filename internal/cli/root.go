@@ -138,6 +138,7 @@ func newRoot(f *factory) *cobra.Command {
 		newConfig(f), newDoctor(f), newSchema(f), newVersion(f), newMan(f),
 	)
 	root.AddCommand(newTopics(f)...)
+	completeNames(f, root)
 	root.SetHelpCommand(newHelp(f))
 	setEnglishHelp(root)
 	return root

@@ -183,6 +183,7 @@ var unsaid = []*regexp.Regexp{
 
 // english are files that speak English alone, and why.
 var english = map[string]string{
+	"cli/complete.go":      "names of commands",
 	"cli/man.go":           "man pages are English",
 	"chart/drawing.go":     "the picture of limiter simulate",
 	"organize/language.go": "words of names",

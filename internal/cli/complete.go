@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/pins"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// completeNames completes arguments that name a pin, run, client or account. The command completion itself refuses
+// unknown shells.
+func completeNames(f *factory, root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.Args, completion.RunE = noArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	for path, namesIn := range map[string]func(*config.Config) ([]string, error){
+		"unpin": pinnedNames, "undo": runIDs, "verify": runIDs, "history": runIDs, "history abandon": runIDs,
+		"serve token revoke": clientNames,
+		"accounts test":      accountNames, "accounts enable": accountNames, "accounts disable": accountNames,
+		"accounts tune": accountNames,
+	} {
+		cmd, _, err := root.Find(strings.Fields(path))
+		if err != nil {
+			panic(err) // a bug: the command does not exist
+		}
+		several := strings.Contains(cmd.Use, "NAME...") || strings.Contains(cmd.Use, "TITLE...")
+		cmd.ValidArgsFunction = func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+			cfg, err := f.load(cmd)
+			if err != nil || len(given) > 0 && !several {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			names, _ := namesIn(cfg) // without the names there is nothing to complete
+			return slices.DeleteFunc(names, func(name string) bool {
+				return slices.Contains(given, name) || ui.Escaped(name) != name
+			}), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+}
+
+func pinnedNames(cfg *config.Config) (names []string, err error) {
+	set, err := pins.Open(cfg.Dirs.Data).Load()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range set.All() {
+		names = append(names, p.PathOrTitle())
+	}
+	return names, nil
+}
+
+func runIDs(cfg *config.Config) (ids []string, err error) {
+	e, err := openEngine(cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer e.Journals.Close()
+	runs, err := e.Runs()
+	for i := range runs {
+		ids = append(ids, runs[i].ID)
+	}
+	return ids, err
+}
+
+func clientNames(cfg *config.Config) (names []string, err error) {
+	clients, err := cfg.AllClients()
+	for _, c := range clients {
+		names = append(names, c.Name)
+	}
+	return names, err
+}
+
+func accountNames(cfg *config.Config) (names []string, _ error) {
+	for _, a := range cfg.LimiterAccounts() {
+		names = append(names, a.Name)
+	}
+	return names, nil
+}
