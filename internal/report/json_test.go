@@ -193,8 +193,12 @@ func TestFieldsAreReadFromTheTags(t *testing.T) {
 	record := names(FieldsOf(reflect.TypeFor[Record](), reflect.TypeFor[Parsed]()))
 	if diff := cmp.Diff([]string{
 		"type", "path", "path_base64", "status", "confidence", "kind", "tmdb_id", "title", "original_title", "year", "season",
-		"episodes", "episode_confidence", "episode_titles", "air_date", "subtitles", "ids", "ids.imdb", "ids.tvdb",
-		"ids.anidb", "ids.anilist", "ids.mal", "source", "cached_at", "reason", "parsed", "candidates", "candidates[].kind",
+		"episodes", "order", "episode_confidence", "episode_titles", "air_date", "subtitles", "ids", "ids.imdb",
+		"ids.tvdb",
+		"ids.anidb", "ids.anilist", "ids.mal", "orders", "orders.tmdb", "orders.tmdb.season", "orders.tmdb.episodes",
+		"orders.absolute", "orders.tvdb", "orders.tvdb.season", "orders.tvdb.episodes", "orders.anidb",
+		"orders.anidb.id", "orders.anidb.special", "orders.anidb.episodes", "source", "cached_at", "reason",
+		"parsed", "candidates", "candidates[].kind",
 		"candidates[].tmdb_id", "candidates[].title", "candidates[].year", "candidates[].confidence",
 		"candidates[].score", "candidates[].reasons", "candidates[].reasons[].name", "candidates[].reasons[].weight",
 		"candidates[].reasons[].detail", "error", "error.code", "error.message", "explain", "explain[].stage",

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/orders"
 )
 
 // Status is the result for a file.
@@ -34,8 +35,11 @@ type Record struct {
 	Title             string      `json:"title,omitempty" doc:"the entry's title in the display language"`
 	OriginalTitle     string      `json:"original_title,omitempty" doc:"the entry's title in its own language"`
 	Year              int         `json:"year,omitempty" doc:"of the first broadcast or the release"`
-	Season            *int        `json:"season,omitempty" doc:"TMDB's season number; 0 holds the specials"`
-	Episodes          []int       `json:"episodes,omitempty" doc:"TMDB's episode numbers, a list even for one"`
+	Season            *int        `json:"season,omitempty" doc:"the season number in the order asked for: TMDB's"`
+	_                 struct{}    `doc:"unless order says otherwise; 0 holds the specials"`
+	Episodes          []int       `json:"episodes,omitempty" doc:"the episode numbers in that order, a list even for one"`
+	Order             string      `json:"order,omitempty" doc:"the order of season and episodes, unless it is TMDB's:"`
+	_                 struct{}    `doc:"absolute, tvdb, anidb or group:NAME; without them, they are not known in it"`
 	EpisodeConfidence *float64    `json:"episode_confidence,omitempty" doc:"0 to 1: the estimate that season and episodes"`
 	_                 struct{}    `doc:"are right if the entry is; also where they are left out because it is too low"`
 	EpisodeTitles     []string    `json:"episode_titles,omitempty" doc:"one for each of episodes"`
@@ -44,6 +48,7 @@ type Record struct {
 	Subtitles         []string    `json:"subtitles,omitempty" doc:"the subtitle files that belong to it: their names,"`
 	_                 struct{}    `doc:"with the folder in front if they are in another folder"`
 	IDs               *WorkIDs    `json:"ids,omitempty" doc:"the same work in other catalogues"`
+	Orders            *Orders     `json:"orders,omitempty" doc:"the episodes in each order in which all are known"`
 	Source            string      `json:"source,omitempty" doc:"who decided: network, cache, index or pin; stale where an"`
 	_                 struct{}    `doc:"answer that the record stands on had expired"`
 	CachedAt          time.Time   `json:"cached_at,omitempty" doc:"when the oldest cached answer that the record stands"`
@@ -55,6 +60,9 @@ type Record struct {
 	Error             *Error      `json:"error,omitempty" doc:"with pending and error: why"`
 	Steps             []Step      `json:"explain,omitempty" doc:"with --explain: what was done"`
 }
+
+// Orders are a record's episodes in each order in which all of them are known.
+type Orders = orders.Orders
 
 // Candidate is an entry that was considered, with the estimated probability that it is the right one.
 type Candidate struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/wire"
 )
@@ -219,7 +220,7 @@ func (k *StoredSeries) ReadRecords(records []report.Record, files []library.File
 }
 
 // layoutVersion is the version of the stored layout. It is part of every key, so versions can share a store.
-const layoutVersion = 11
+const layoutVersion = 12
 
 type codec struct {
 	wire.Codec
@@ -369,12 +370,28 @@ func (c *codec) record(r *report.Record) {
 		c.text(&d.IMDB)
 		c.ints(&d.TVDB, &d.AniDB, &d.AniList, &d.MAL)
 	})
+	codeOptional(c, &r.Orders, (*codec).orders)
 	codeList(c, &r.Candidates, func(c *codec, o *report.Candidate) {
 		c.textList(&o.Kind, &o.Title)
 		c.ints(&o.TMDBID, &o.Year)
 		c.float(&o.Confidence)
 	})
 	codeOptional(c, &r.Parsed, (*codec).parsed)
+}
+
+func (c *codec) orders(o *orders.Orders) {
+	place := func(c *codec, p *orders.Place) {
+		c.int(&p.Season)
+		codeList(c, &p.Episodes, (*codec).int)
+	}
+	codeOptional(c, &o.TMDB, place)
+	codeList(c, &o.Absolute, (*codec).int)
+	codeOptional(c, &o.TVDB, place)
+	codeOptional(c, &o.AniDB, func(c *codec, p *orders.AniDBPlace) {
+		c.int(&p.ID)
+		c.Bool(&p.Special)
+		codeList(c, &p.Episodes, (*codec).int)
+	})
 }
 
 func (c *codec) parsed(p *report.Parsed) {

@@ -13,6 +13,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/report"
 )
 
@@ -32,8 +33,8 @@ func TestEveryFieldIsDecidedAbout(t *testing.T) {
 	}{
 		{report.Record{}, []string{
 			"Path", "Status", "Confidence", "Kind", "TMDBID", "Title", "OriginalTitle", "Year", "Season", "Episodes",
-			"EpisodeConfidence", "EpisodeTitles", "AirDate", "Subtitles", "IDs", "Source", "CachedAt", "Reason", "Parsed",
-			"Candidates", "Error", "Steps",
+			"Order", "EpisodeConfidence", "EpisodeTitles", "AirDate", "Subtitles", "IDs", "Orders", "Source", "CachedAt",
+			"Reason", "Parsed", "Candidates", "Error", "Steps",
 		}},
 		{report.Candidate{}, []string{"Kind", "TMDBID", "Title", "Year", "Confidence", "Score", "Reasons"}},
 		{report.Parsed{}, []string{
@@ -42,6 +43,9 @@ func TestEveryFieldIsDecidedAbout(t *testing.T) {
 		}},
 		{report.IDs{}, []string{"TMDB", "IMDB", "TVDB", "AniDB"}},
 		{report.WorkIDs{}, []string{"IMDB", "TVDB", "AniDB", "AniList", "MAL"}},
+		{orders.Orders{}, []string{"TMDB", "Absolute", "TVDB", "AniDB"}},
+		{orders.Place{}, []string{"Season", "Episodes"}},
+		{orders.AniDBPlace{}, []string{"ID", "Special", "Episodes"}},
 		{library.File{}, []string{"Path", "Name", "Size", "ModTime", "Skip", "IsDir", "Subtitles"}},
 	} {
 		if diff := cmp.Diff(row.want, fields(row.value)); diff != "" {
@@ -96,6 +100,12 @@ func anyRecord(t *rapid.T) report.Record {
 		r.IDs = &report.WorkIDs{
 			IMDB: text.Draw(t, "work's imdb"), TVDB: rapid.Int().Draw(t, "work's tvdb"),
 			AniDB: rapid.Int().Draw(t, "work's anidb"), AniList: rapid.Int().Draw(t, "anilist"), MAL: rapid.Int().Draw(t, "mal"),
+		}
+	}
+	if rapid.Bool().Draw(t, "counted") {
+		r.Orders = &orders.Orders{
+			TMDB: &orders.Place{Season: rapid.Int().Draw(t, "season"), Episodes: ints("episodes")}, Absolute: ints("absolute"),
+			AniDB: &orders.AniDBPlace{ID: rapid.Int().Draw(t, "anime"), Special: rapid.Bool().Draw(t, "special")},
 		}
 	}
 	if rapid.Bool().Draw(t, "parsed") {
