@@ -21,3 +21,30 @@ type Orders struct {
 	TVDB     *Place      `json:"tvdb,omitempty" doc:"TVDB's numbers"`
 	AniDB    *AniDBPlace `json:"anidb,omitempty" doc:"AniDB's numbers"`
 }
+
+// The orders of Orders by name. An episode group of TMDB is "group:" and its name.
+const (
+	TMDB     = "tmdb"
+	Absolute = "absolute"
+	TVDB     = "tvdb"
+	AniDB    = "anidb"
+)
+
+// In returns the episodes in an order as file names number them: absolute numbers and AniDB's regular episodes are
+// season 1, AniDB's specials season 0. It returns false if they are not known in that order.
+func (o *Orders) In(order string) (Place, bool) {
+	switch {
+	case o == nil:
+	case order == TMDB && o.TMDB != nil:
+		return *o.TMDB, true
+	case order == TVDB && o.TVDB != nil:
+		return *o.TVDB, true
+	case order == Absolute && o.Absolute != nil:
+		return Place{Season: 1, Episodes: o.Absolute}, true
+	case order == AniDB && o.AniDB != nil && o.AniDB.Special:
+		return Place{Season: 0, Episodes: o.AniDB.Episodes}, true
+	case order == AniDB && o.AniDB != nil:
+		return Place{Season: 1, Episodes: o.AniDB.Episodes}, true
+	}
+	return Place{}, false
+}
