@@ -28,162 +28,130 @@ type bareNumber struct {
 
 // numberRules give the score of a number outside brackets. The highest score wins; of equal scores, the later one.
 var numberRules = []rule[bareNumber, int]{
-	newRule("the title begins with it", "- 07 Silver Rail.mkv -> Silver Rail e7 episode",
-		func(b bareNumber) bool { return b.index <= b.stage.layout.titleStart }, notEpisode),
-	newRule("a percentage", "Silver Rail 50%.mkv -> Silver Rail 50%",
-		func(b bareNumber) bool { return strings.HasPrefix(b.gapAfter(), "%") }, notEpisode),
-	newRule(
-		"a decimal, and not a half episode",
-		"Silver Rail - 12.100.mkv -> Silver Rail - 12.100",
-		func(b bareNumber) bool {
-			return b.gapAfter() == "." && b.neighbor(1).class == number && b.neighbor(1).tag == noTag && !b.w.isDotted &&
-				!b.isHalfEpisode()
-		},
-		notEpisode,
-	),
-	newRule("a list or fraction follows", "Silver Rail 01,02.mkv -> Silver Rail 01,02", func(b bareNumber) bool {
+	{"the title begins with it", func(b bareNumber) bool { return b.index <= b.stage.layout.titleStart }, notEpisode},
+	{"a percentage", func(b bareNumber) bool { return strings.HasPrefix(b.gapAfter(), "%") }, notEpisode},
+	{"a decimal, and not a half episode", func(b bareNumber) bool {
+		return b.gapAfter() == "." && b.neighbor(1).class == number && b.neighbor(1).tag == noTag && !b.w.isDotted &&
+			!b.isHalfEpisode()
+	}, notEpisode},
+	{"a list or fraction follows", func(b bareNumber) bool {
 		list := b.gapAfter() == "," && !(b.afterDash && b.padded && b.endsTitle)
 		return b.index+1 < len(b.w.tokens) && (b.gapAfter() == "/" || list) && !b.isHalfEpisode()
-	}, notEpisode),
-	newRule("joined to the number before it", "Silver.Rail.12.100 -> Silver Rail 12 100", func(b bareNumber) bool {
+	}, notEpisode},
+	{"joined to the number before it", func(b bareNumber) bool {
 		return b.index > 0 && b.neighbor(-1).class == number && b.gapBefore() != " " && !b.afterDash &&
 			b.neighbor(-1).tag != tagYear &&
 			!(b.padded && (b.w.isDotted && b.w.length(b.index-1) == 3 ||
 				b.neighbor(-2).class == cjk && b.neighbor(-2).end == b.neighbor(-1).start)) // "银色铁道2-05"
-	}, notEpisode),
-	newRule("after No.", "Silver Rail No.16 720p HDTV -> Silver Rail No.16", func(b bareNumber) bool {
+	}, notEpisode},
+	{"after No.", func(b bareNumber) bool {
 		return b.index > 0 && strings.TrimRight(b.gapBefore(), " ") == "." && b.w.lower(b.index-1) == "no"
-	}, notEpisode),
-	newRule("the number of a volume, part or film", "Silver Rail Vol.12.mkv -> Silver Rail Vol.12",
-		func(b bareNumber) bool { return b.belongsToWord() }, notEpisode),
-	newRule("the end of a range with a word", "Silver Rail 01 to 23 [1080p] -> Silver Rail e1-23 batch",
-		func(b bareNumber) bool { return b.w.startsWordRange(b.index - 2) }, notEpisode),
-	newRule("the second of two years", "Silver Rail 2009 - 2012.mkv -> Silver Rail 2009 - 2012",
-		func(b bareNumber) bool { return b.index > 0 && b.w.isYearlike(b.index) && b.w.isYearlike(b.index-1) }, notEpisode),
-	newRule("a year after an apostrophe", "Silver Rail '84.mkv -> Silver Rail '84", func(b bareNumber) bool {
+	}, notEpisode},
+	{"the number of a volume, part or film", func(b bareNumber) bool { return b.belongsToWord() }, notEpisode},
+	{"the end of a range with a word", func(b bareNumber) bool { return b.w.startsWordRange(b.index - 2) }, notEpisode},
+	{"the second of two years", func(b bareNumber) bool {
+		return b.index > 0 && b.w.isYearlike(b.index) && b.w.isYearlike(b.index-1)
+	}, notEpisode},
+	{"a year after an apostrophe", func(b bareNumber) bool {
 		s := b.start
 		return s > 0 && b.w.text[s-1] == '\''
-	}, notEpisode),
-	newRule("a counter after it means something else", "Rail.00은빛 -> Rail 00은빛",
-		func(b bareNumber) bool {
-			return b.gapAfter() == "" && b.neighbor(1).class == cjk && b.neighbor(1).tag != tagEnd
-		}, notEpisode),
-	newRule("a group after a codec", "Silver Rail 1080p x264 -7 -> Silver Rail", func(b bareNumber) bool {
+	}, notEpisode},
+	{"a counter after it means something else", func(b bareNumber) bool {
+		return b.gapAfter() == "" && b.neighbor(1).class == cjk && b.neighbor(1).tag != tagEnd
+	}, notEpisode},
+	{"a group after a codec", func(b bareNumber) bool {
 		t := b.neighbor(-1).tag
 		return (t == tagVideo || t == tagAudio || t == tagTech) && !b.neighbor(-1).weak &&
 			b.w.inSameBracket(b.index-1, b.index)
-	}, notEpisode),
-	newRule("a folder's number without a dash", "Silver Rail 24/07.mkv -> Silver Rail 24 e7 episode",
-		func(b bareNumber) bool { return b.w.isFolder && !b.afterDash }, notEpisode),
-	newRule("a folder's number before the year", "Silver Rail - 1874 (2009)/movie.mkv -> Silver Rail - 1874 y2009 movie",
-		func(b bareNumber) bool { return b.w.isFolder && b.beforeYear && b.digits == 4 }, notEpisode),
-	newRule("a film's number before its subtitle and year",
-		"Silver Rail 02 - The Long Night (2001).mkv -> Silver Rail 02 - The Long Night y2001 movie",
-		func(b bareNumber) bool { return !b.afterDash && b.stage.isFilmSequelNumber(b.index) }, notEpisode),
-	newRule("a dash before it, an end after it", "Silver Rail - 7.mkv -> Silver Rail e7 episode",
-		func(b bareNumber) bool {
-			return b.afterDash && b.endsTitle && !(b.beforeYear && b.digits == 1 && b.value > 0)
-		}, dashThenEndScore),
-	newRule("a dash before it, a name after it", "Silver Rail - 17 Night Train.mkv -> Silver Rail e17 episode",
-		func(b bareNumber) bool {
-			return b.afterDash && !b.endsTitle && b.digits >= 2 && !(b.digits > 3 && isYearNumber(b.value)) &&
-				!(b.beforeYear && !b.padded)
-		}, dashThenTextScore),
-	newRule("a film's number before its year", "Silver Rail 1-1984.mkv -> Silver Rail 1 y1984 movie",
-		func(b bareNumber) bool { return b.beforeYear && !b.padded }, notEpisode),
-	newRule("among the tags", "Silver Rail 1080p 07 -> Silver Rail", func(b bareNumber) bool {
+	}, notEpisode},
+	{"a folder's number without a dash", func(b bareNumber) bool { return b.w.isFolder && !b.afterDash }, notEpisode},
+	{"a folder's number before the year", func(b bareNumber) bool {
+		return b.w.isFolder && b.beforeYear && b.digits == 4
+	}, notEpisode},
+	{"a film's number before its subtitle and year", func(b bareNumber) bool {
+		return !b.afterDash && b.stage.isFilmSequelNumber(b.index)
+	}, notEpisode},
+	{"a dash before it, an end after it", func(b bareNumber) bool {
+		return b.afterDash && b.endsTitle && !(b.beforeYear && b.digits == 1 && b.value > 0)
+	}, dashThenEndScore},
+	{"a dash before it, a name after it", func(b bareNumber) bool {
+		return b.afterDash && !b.endsTitle && b.digits >= 2 && !(b.digits > 3 && isYearNumber(b.value)) &&
+			!(b.beforeYear && !b.padded)
+	}, dashThenTextScore},
+	{"a film's number before its year", func(b bareNumber) bool { return b.beforeYear && !b.padded }, notEpisode},
+	{"among the tags", func(b bareNumber) bool {
 		return b.endsTitle && b.index > 0 && b.neighbor(-1).isStrong() && b.neighbor(-1).tag != tagSeason &&
-			b.neighbor(-1).tag != tagYear &&
-			b.neighbor(-1).tag != tagPromo &&
-			!b.followsRemark()
-	}, notEpisode),
-	newRule("last of the title, written like an episode", "Silver Rail 07 BluRay.mkv -> Silver Rail e7 episode",
-		func(b bareNumber) bool {
-			return b.endsTitle && b.digits >= 2 && !b.looksLikeYear() && (b.padded || b.digits >= 3)
-		}, titleEndScore),
-	newRule("last of the title, in a name made like an episode's", "Silver Rail 12.mkv -> Silver Rail e12 episode",
-		func(b bareNumber) bool {
-			return b.endsTitle && b.digits >= 2 && !b.looksLikeYear() &&
-				(b.stage.layout.fansubStyle || !b.stage.marks.seasonSpan.empty() || !b.stage.tags.hasMediaTag)
-		}, titleEndScore),
-	newRule("last of the title, before a bracket or a television source",
-		"Silver Rail 15 [BluRay].mkv -> Silver Rail e15 episode",
-		func(b bareNumber) bool {
-			return b.endsTitle && b.digits >= 2 && !b.looksLikeYear() &&
-				(b.stage.tags.tvSourceAt > b.index || !b.w.isDotted && b.index+1 < len(b.w.tokens) && b.neighbor(1).bracket >= 0)
-		}, titleEndScore),
-	newRule("last of a title without a year, before a resolution", "Silver.Rail.12.480p -> Silver Rail e12 episode",
-		func(b bareNumber) bool {
-			return b.endsTitle && b.digits == 2 && b.stage.layout.yearAt < 0 && b.neighbor(1).tag == tagResolution
-		}, titleEndScore),
-	newRule("a last digit before a television source", "Silver Rail 7 HDTV.mkv -> Silver Rail e7 episode",
-		func(b bareNumber) bool { return b.endsTitle && b.digits == 1 && b.stage.tags.tvSourceAt > b.index }, titleEndScore),
-	newRule("a last digit after a tight dash", "Silver Rail-7.mkv -> Silver Rail e7 episode",
-		func(b bareNumber) bool {
-			return b.endsTitle && b.digits == 1 && b.gapBefore() == "-" && !b.stage.tags.hasMediaTag
-		}, titleEndScore),
-	newRule("the first of a range", "Silver Rail 1-13.mkv -> Silver Rail e1-13 batch",
-		func(b bareNumber) bool { return b.endsTitle && b.digits == 1 && b.stage.startsRangeAtOne(b.index) }, titleEndScore),
-	newRule("the year follows, with words between", "Silver.Rail.07.Nights.2009.mkv -> Silver Rail 07 Nights y2009 movie",
-		func(b bareNumber) bool {
-			return !b.endsTitle && b.stage.layout.yearAt > b.index && !b.stage.layout.fansubStyle &&
-				b.stage.marks.seasonSpan.empty()
-		}, notEpisode),
-	newRule("a padded number before the episode's name", "Silver.Rail.07.Night.Train.mkv -> Silver Rail e7 episode",
-		func(b bareNumber) bool {
-			return !b.endsTitle && b.padded &&
-				(b.w.isDotted || b.stage.layout.fansubStyle || b.stage.tags.hasMediaTag || b.gapAfter() == " ") &&
-				b.stage.marks.seasonSpan.empty()
-		}, beforeTextScore),
-	newRule("two digits before the episode's name, after a group",
-		"[Quiet] Silver Rail 14 Night.mkv -> Silver Rail e14 episode",
-		func(b bareNumber) bool {
-			return !b.endsTitle && b.digits == 2 && b.stage.layout.fansubStyle && !b.w.isDotted && b.gapAfter() == " " &&
-				b.stage.marks.seasonSpan.empty()
-		}, beforeTextScore),
-	newRule("three digits after a tight dash", "Silver Rail-107-Night Train.mkv -> Silver Rail e107 episode",
-		func(b bareNumber) bool {
-			return !b.endsTitle && b.digits == 3 && !b.stage.tags.hasMediaTag && b.gapBefore() == "-"
-		}, beforeTextScore),
+			b.neighbor(-1).tag != tagYear && b.neighbor(-1).tag != tagPromo && !b.followsRemark()
+	}, notEpisode},
+	{"last of the title, written like an episode", func(b bareNumber) bool {
+		return b.endsTitle && b.digits >= 2 && !b.looksLikeYear() && (b.padded || b.digits >= 3)
+	}, titleEndScore},
+	{"last of the title, in a name made like an episode's", func(b bareNumber) bool {
+		return b.endsTitle && b.digits >= 2 && !b.looksLikeYear() &&
+			(b.stage.layout.fansubStyle || !b.stage.marks.seasonSpan.empty() || !b.stage.tags.hasMediaTag)
+	}, titleEndScore},
+	{"last of the title, before a bracket or a television source", func(b bareNumber) bool {
+		return b.endsTitle && b.digits >= 2 && !b.looksLikeYear() &&
+			(b.stage.tags.tvSourceAt > b.index || !b.w.isDotted && b.index+1 < len(b.w.tokens) && b.neighbor(1).bracket >= 0)
+	}, titleEndScore},
+	{"last of a title without a year, before a resolution", func(b bareNumber) bool {
+		return b.endsTitle && b.digits == 2 && b.stage.layout.yearAt < 0 && b.neighbor(1).tag == tagResolution
+	}, titleEndScore},
+	{"a last digit before a television source", func(b bareNumber) bool {
+		return b.endsTitle && b.digits == 1 && b.stage.tags.tvSourceAt > b.index
+	}, titleEndScore},
+	{"a last digit after a tight dash", func(b bareNumber) bool {
+		return b.endsTitle && b.digits == 1 && b.gapBefore() == "-" && !b.stage.tags.hasMediaTag
+	}, titleEndScore},
+	{"the first of a range", func(b bareNumber) bool {
+		return b.endsTitle && b.digits == 1 && b.stage.startsRangeAtOne(b.index)
+	}, titleEndScore},
+	{"the year follows, with words between", func(b bareNumber) bool {
+		return !b.endsTitle && b.stage.layout.yearAt > b.index && !b.stage.layout.fansubStyle &&
+			b.stage.marks.seasonSpan.empty()
+	}, notEpisode},
+	{"a padded number before the episode's name", func(b bareNumber) bool {
+		return !b.endsTitle && b.padded &&
+			(b.w.isDotted || b.stage.layout.fansubStyle || b.stage.tags.hasMediaTag || b.gapAfter() == " ") &&
+			b.stage.marks.seasonSpan.empty()
+	}, beforeTextScore},
+	{"two digits before the episode's name, after a group", func(b bareNumber) bool {
+		return !b.endsTitle && b.digits == 2 && b.stage.layout.fansubStyle && !b.w.isDotted && b.gapAfter() == " " &&
+			b.stage.marks.seasonSpan.empty()
+	}, beforeTextScore},
+	{"three digits after a tight dash", func(b bareNumber) bool {
+		return !b.endsTitle && b.digits == 3 && !b.stage.tags.hasMediaTag && b.gapBefore() == "-"
+	}, beforeTextScore},
 }
 
 // bracketNumberRules give the score of a number inside brackets.
 var bracketNumberRules = []rule[bareNumber, int]{
-	newRule("text before it in its bracket", "Silver Rail (1-13).mkv -> Silver Rail e1-13 batch", func(b bareNumber) bool {
+	{"text before it in its bracket", func(b bareNumber) bool {
 		first := b.enclosingBracket().from
 		return b.index != first && !(b.index == first+1 && (b.w.lower(first) == "tv" || b.w.tagAt(first) == tagSeason))
-	}, notEpisode),
-	newRule("two digits or more in the bracket that a name begins with", "[07] Silver Rail.mkv -> Silver Rail e7 episode",
-		func(b bareNumber) bool {
-			return b.index == 0 && b.index < b.stage.layout.titleStart && b.w.isAloneInBracket(0) &&
-				!b.enclosingBracket().isRound &&
-				b.digits >= 2
-		}, roundBracketScore),
-	newRule("a bracket before the title", "(07) Silver Rail.mkv -> Silver Rail",
-		func(b bareNumber) bool { return b.index < b.stage.layout.titleStart }, notEpisode),
-	newRule("other text in its bracket", "Silver Rail (3 Nights).mkv -> Silver Rail",
-		func(b bareNumber) bool {
-			return !b.stage.layout.isEpisodeNumber(span{b.index, b.enclosingBracket().to})
-		}, notEpisode),
-	newRule("a bracket that is not round", "Silver Rail 00[07].mkv -> Silver Rail 00 e7 episode",
-		func(b bareNumber) bool { return !b.enclosingBracket().isRound }, squareBracketScore),
-	newRule("an old year in a round bracket", "Silver Rail (1897).mkv -> Silver Rail",
-		func(b bareNumber) bool { return b.digits == 4 && b.value >= 1800 && b.value < 2100 }, notEpisode),
-	newRule("a range in a round bracket", "Time Flock 24 (01-24) [1080p] -> Time Flock 24 e1-24 batch",
-		func(b bareNumber) bool {
-			return b.enclosingBracket().to > b.index+1 && b.digits >= 2 && isRangeGap(b.gapAfter())
-		}, roundBracketRangeScore),
-	newRule("two digits or more in a round bracket, or one at the end", "Silver Rail (07).mkv -> Silver Rail e7 episode",
-		func(b bareNumber) bool {
-			return b.enclosingBracket().to > b.index+1 || b.digits >= 2 ||
-				b.index+1 == len(b.w.tokens) && !b.stage.tags.hasMediaTag
-		}, roundBracketScore),
-	newRule(
-		"a round bracket before the name of an episode",
-		"銀色鉄道 (3)「夜」.ts -> 銀色鉄道 e3 episode",
-		func(b bareNumber) bool { return strings.HasPrefix(b.w.text[b.enclosingBracket().outerEnd:], "「") },
-		roundBracketScore,
-	),
+	}, notEpisode},
+	{"two digits or more in the bracket that a name begins with", func(b bareNumber) bool {
+		return b.index == 0 && b.index < b.stage.layout.titleStart && b.w.isAloneInBracket(0) &&
+			!b.enclosingBracket().isRound && b.digits >= 2
+	}, roundBracketScore},
+	{"a bracket before the title", func(b bareNumber) bool { return b.index < b.stage.layout.titleStart }, notEpisode},
+	{"other text in its bracket", func(b bareNumber) bool {
+		return !b.stage.layout.isEpisodeNumber(span{b.index, b.enclosingBracket().to})
+	}, notEpisode},
+	{"a bracket that is not round", func(b bareNumber) bool { return !b.enclosingBracket().isRound }, squareBracketScore},
+	{"an old year in a round bracket", func(b bareNumber) bool {
+		return b.digits == 4 && b.value >= 1800 && b.value < 2100
+	}, notEpisode},
+	{"a range in a round bracket", func(b bareNumber) bool {
+		return b.enclosingBracket().to > b.index+1 && b.digits >= 2 && isRangeGap(b.gapAfter())
+	}, roundBracketRangeScore},
+	{"two digits or more in a round bracket, or one at the end", func(b bareNumber) bool {
+		return b.enclosingBracket().to > b.index+1 || b.digits >= 2 || b.index+1 == len(b.w.tokens) &&
+			!b.stage.tags.hasMediaTag
+	}, roundBracketScore},
+	{"a round bracket before the name of an episode", func(b bareNumber) bool {
+		return strings.HasPrefix(b.w.text[b.enclosingBracket().outerEnd:], "「")
+	}, roundBracketScore},
 }
 
 // dropSeasonInEpisodeTitle drops a season found in the episode's title: "Title - 05 - The 2nd Season Begins".

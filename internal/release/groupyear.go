@@ -15,28 +15,24 @@ type groupCandidate struct {
 
 // groupExceptions list why the last words of a name are not the release group.
 var groupExceptions = []reason[groupCandidate]{
-	newReason("a tag without a dash", "Silver Rail 1080p BluRay -> Silver Rail",
-		func(t groupCandidate) bool { return !t.afterDash && t.isStrong() }),
-	newReason("no dash, and no tag before it", "Silver Rail Ed PAL [1080p].mkv -> Silver Rail Ed",
-		func(t groupCandidate) bool { return !t.afterDash && !t.neighbor(-1).isStrong() }),
-	newReason("no dash, and a season, episode or year before it",
-		"Silver Rail S02E05 Night [1080p].mkv -> Silver Rail s2 e5 episode",
-		func(t groupCandidate) bool {
-			tag := t.neighbor(-1).tag
-			return !t.afterDash && (tag == tagSeason || tag == tagEpisode || tag == tagYear)
-		}),
-	newReason("a resolution", "Silver.Rail.S01E02-720p -> Silver Rail s1 e2 episode",
-		func(t groupCandidate) bool { return t.tag == tagResolution }),
-	newReason("a number after the title", "Silver Rail 1080p 1-3 -> Silver Rail",
-		func(t groupCandidate) bool { return t.class == number && !t.neighbor(-1).isStrong() }),
-	newReason("a name that says nothing of how it was made", "Silver Rail-Night.mkv -> Silver Rail-Night",
-		func(t groupCandidate) bool {
-			return !t.stage.tags.hasMediaTag && !(t.gapBefore() == "-" && !t.stage.marks.episodeSpan.empty() && t.w.isDotted)
-		}),
-	newReason("a dash between spaces after the title", "Silver Rail - Night [1080p].mkv -> Silver Rail - Night",
-		func(t groupCandidate) bool {
-			return t.neighbor(-1).tag == noTag && !strings.HasPrefix(t.gapBefore(), "-")
-		}),
+	{"a tag without a dash", func(t groupCandidate) bool { return !t.afterDash && t.isStrong() }, true},
+	{"no dash, and no tag before it", func(t groupCandidate) bool {
+		return !t.afterDash && !t.neighbor(-1).isStrong()
+	}, true},
+	{"no dash, and a season, episode or year before it", func(t groupCandidate) bool {
+		tag := t.neighbor(-1).tag
+		return !t.afterDash && (tag == tagSeason || tag == tagEpisode || tag == tagYear)
+	}, true},
+	{"a resolution", func(t groupCandidate) bool { return t.tag == tagResolution }, true},
+	{"a number after the title", func(t groupCandidate) bool {
+		return t.class == number && !t.neighbor(-1).isStrong()
+	}, true},
+	{"a name that says nothing of how it was made", func(t groupCandidate) bool {
+		return !t.stage.tags.hasMediaTag && !(t.gapBefore() == "-" && !t.stage.marks.episodeSpan.empty() && t.w.isDotted)
+	}, true},
+	{"a dash between spaces after the title", func(t groupCandidate) bool {
+		return t.neighbor(-1).tag == noTag && !strings.HasPrefix(t.gapBefore(), "-")
+	}, true},
 }
 
 // findGroup finds the release group: "[Group]" at the start, "-GROUP" at the end, or a bracket after the title.
@@ -154,58 +150,39 @@ type yearCandidate struct {
 // yearRules rank the places where a year may stand. The best place of a name wins. A number that begins the name is the
 // title.
 var yearRules = []rule[yearCandidate, int]{
-	newRule("the first of a range of years", "Silver Rail 1080p 2009-2012 -> Silver Rail", func(y yearCandidate) bool {
+	{"the first of a range of years", func(y yearCandidate) bool {
 		gap := y.gapAfter()
 		return y.w.isYearlike(y.index+1) && (gap == "-" || gap == " - ") && y.stage.marks.seasonSpan.empty() &&
 			y.outsideBrackets()
-	}, noYear),
-	newRule(
-		"the end of a range of years",
-		"Silver Rail 2009-2012.mkv -> Silver Rail 2009-2012",
-		func(y yearCandidate) bool {
-			gap := y.gapBefore()
-			return y.w.isYearlike(y.index-1) && len(gap) <= 3 && strings.Contains(gap, "-")
-		},
-		noYear,
-	),
-	newRule("right after the marks of the title", "《Silver Rail》2009.Night.mkv -> Silver Rail y2009 movie",
-		func(y yearCandidate) bool {
-			return len(y.stage.titleSpans) == 1 && y.stage.titleSpans[0].to == y.index && y.stage.titleStart < y.index
-		}, yearAlone),
-	newRule("alone in a bracket", "Silver Rail (2009) 2012.mkv -> Silver Rail y2009 movie",
-		func(y yearCandidate) bool { return y.w.isAloneInBracket(y.index) }, yearAlone),
-	newRule(
-		"in front of all, after it a dash",
-		"2009 - Silver Rail.mkv -> Silver Rail y2009 movie",
-		func(y yearCandidate) bool {
-			return y.index == 0 && isSpacedDash(y.w.gapAfter(0)) && y.w.classAt(1) == alpha && y.stage.marks.episodeSpan.empty()
-		},
-		yearAmongTags,
-	),
-	newRule("the end of a Han title", "铁道2009.S01E03.mkv -> 铁道2009 s1 e3 episode", func(y yearCandidate) bool {
+	}, noYear},
+	{"the end of a range of years", func(y yearCandidate) bool {
+		gap := y.gapBefore()
+		return y.w.isYearlike(y.index-1) && len(gap) <= 3 && strings.Contains(gap, "-")
+	}, noYear},
+	{"right after the marks of the title", func(y yearCandidate) bool {
+		return len(y.stage.titleSpans) == 1 && y.stage.titleSpans[0].to == y.index && y.stage.titleStart < y.index
+	}, yearAlone},
+	{"alone in a bracket", func(y yearCandidate) bool { return y.w.isAloneInBracket(y.index) }, yearAlone},
+	{"in front of all, after it a dash", func(y yearCandidate) bool {
+		return y.index == 0 && isSpacedDash(y.w.gapAfter(0)) && y.w.classAt(1) == alpha && y.stage.marks.episodeSpan.empty()
+	}, yearAmongTags},
+	{"the end of a Han title", func(y yearCandidate) bool {
 		return y.gapBefore() == "" && y.neighbor(-1).class == cjk && y.neighbor(1).tag == tagEpisode
-	}, noYear),
-	newRule("in front of a Han title", "2009.银色铁道.mkv -> 银色铁道 y2009 movie", func(y yearCandidate) bool {
+	}, noYear},
+	{"in front of a Han title", func(y yearCandidate) bool {
 		return y.index == y.firstText && y.gapAfter() != "" && y.neighbor(1).class == cjk &&
 			y.w.inSameBracket(y.index, y.index+1)
-	}, yearAmongTags),
-	newRule(
-		"the title begins with it",
-		"1984.mkv -> 1984",
-		func(y yearCandidate) bool { return y.index == y.firstText },
-		noYear,
-	),
-	newRule("the title ends with it", "Silver Rail 2009.mkv -> Silver Rail y2009 movie",
-		func(y yearCandidate) bool { return y.outsideBrackets() && y.index <= y.firstTag && y.endsTitle() }, yearAtEnd),
-	newRule("among others in a bracket", "Silver Rail (2009 BluRay).mkv -> Silver Rail y2009 movie",
-		func(y yearCandidate) bool { return !y.outsideBrackets() }, yearInBracket),
-	newRule("after the episode, and text follows", "Silver.Rail.S02E05.2012.Nights.1080p -> Silver Rail s2 e5 episode",
-		func(y yearCandidate) bool {
-			at := y.stage.marks.episodeSpan
-			return !at.empty() && (!y.w.titleMayEndBefore(y.index+1) || y.index > at.to && !y.w.endOrTagFollows(y.index))
-		}, noYear),
-	newRule("among the tags", "Silver Rail 1080p 2009 -> Silver Rail y2009 movie",
-		func(y yearCandidate) bool { return y.index > y.firstTag }, yearAmongTags),
+	}, yearAmongTags},
+	{"the title begins with it", func(y yearCandidate) bool { return y.index == y.firstText }, noYear},
+	{"the title ends with it", func(y yearCandidate) bool {
+		return y.outsideBrackets() && y.index <= y.firstTag && y.endsTitle()
+	}, yearAtEnd},
+	{"among others in a bracket", func(y yearCandidate) bool { return !y.outsideBrackets() }, yearInBracket},
+	{"after the episode, and text follows", func(y yearCandidate) bool {
+		at := y.stage.marks.episodeSpan
+		return !at.empty() && (!y.w.titleMayEndBefore(y.index+1) || y.index > at.to && !y.w.endOrTagFollows(y.index))
+	}, noYear},
+	{"among the tags", func(y yearCandidate) bool { return y.index > y.firstTag }, yearAmongTags},
 }
 
 // The ranks of the places where a year may stand, worst first.

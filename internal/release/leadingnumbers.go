@@ -10,24 +10,25 @@ type leadingNumber struct {
 
 // leadingNumberRules list why the number that begins a name is the episode.
 var leadingNumberRules = []reason[leadingNumber]{
-	newReason("a dash between spaces", "7 - Silver Rail.mkv -> Silver Rail e7 episode",
-		func(n leadingNumber) bool { return isSpacedDash(n.gapAfter()) }),
-	newReason("a full stop", "7. Silver Rail.mkv -> Silver Rail e7 episode",
-		func(n leadingNumber) bool { return n.gapAfter() == ". " }),
-	newReason("two digits, the first a zero, and a dash", "07-Silver Rail.mkv -> Silver Rail e7 episode",
-		func(n leadingNumber) bool { return n.gapAfter() == "-" && n.digits == 2 && n.padded }),
-	newReason("a zero first, and a dot", "07.Silver.Rail.mkv -> Silver Rail e7 episode",
-		func(n leadingNumber) bool { return n.gapAfter() == "." && n.digits > 1 && n.padded }),
-	newReason("a zero first, and a space", "07 Silver Rail.mkv -> Silver Rail e7 episode",
-		func(n leadingNumber) bool { return n.gapAfter() == " " && n.digits > 1 && n.padded }),
-	newReason("a zero first, and a bracket", "07 [1080p].mkv -> e7 episode",
-		func(n leadingNumber) bool { return n.neighbor(1).bracket >= 0 && n.padded }),
-	newReason("the word for the last episode after it", "银色铁道/12.大结局.mp4 -> 银色铁道 e12 episode",
-		func(n leadingNumber) bool { return n.neighbor(1).tag == tagEnd && n.gapAfter() != "" }),
-	newReason("the start of a range", "1-3 Silver Rail.mkv -> Silver Rail e1-3 episode", func(n leadingNumber) bool {
+	{"a dash between spaces", func(n leadingNumber) bool { return isSpacedDash(n.gapAfter()) }, true},
+	{"a full stop", func(n leadingNumber) bool { return n.gapAfter() == ". " }, true},
+	{"two digits, the first a zero, and a dash", func(n leadingNumber) bool {
+		return n.gapAfter() == "-" && n.digits == 2 && n.padded
+	}, true},
+	{"a zero first, and a dot", func(n leadingNumber) bool {
+		return n.gapAfter() == "." && n.digits > 1 && n.padded
+	}, true},
+	{"a zero first, and a space", func(n leadingNumber) bool {
+		return n.gapAfter() == " " && n.digits > 1 && n.padded
+	}, true},
+	{"a zero first, and a bracket", func(n leadingNumber) bool { return n.neighbor(1).bracket >= 0 && n.padded }, true},
+	{"the word for the last episode after it", func(n leadingNumber) bool {
+		return n.neighbor(1).tag == tagEnd && n.gapAfter() != ""
+	}, true},
+	{"the start of a range", func(n leadingNumber) bool {
 		next := &n.w.tokens[n.index+1]
 		return isRangeGap(n.gapAfter()) && next.class == number && next.num > n.value
-	}),
+	}, true},
 }
 
 // readLeadingNumber reads an episode number that begins the name: "01 - Name", "06 Title", "11-02 Name".

@@ -7,22 +7,19 @@ import (
 
 // markerForms are tried in this order at every token. The first marker in a name wins.
 var markerForms = []tokenForm[markerStage]{
-	{"S01E02", "Silver Rail S01E02.mkv -> Silver Rail s1 e2 episode", classMixed | classAlpha, markSeasonEpisode},
-	{"1x02", "Silver Rail 1x02.mkv -> Silver Rail s1 e2 episode", classMixed, markCross},
-	{
-		"2nd Season", "Silver Rail 2nd Season.mkv -> Silver Rail s2 batch",
-		classMixed | classNumber | classAlpha, markOrdinalSeason,
-	},
-	{"Season 2", "Silver Rail Season 2.mkv -> Silver Rail s2 batch", classAlpha | classMixed, markSeasonWord},
-	{"Episode 7", "Silver Rail Episode 7.mkv -> Silver Rail e7 episode", classAlpha | classMixed, markEpisodeWord},
-	{"7 of 9", "Silver Rail 7 of 9.mkv -> Silver Rail e7 episode", classNumber | classMixed, markNumberOfTotal},
-	{"7. Bölüm", "Silver Rail 7. Bölüm.mkv -> Silver Rail e7 episode", classNumber, markNumberBeforeWord},
-	{"#7", "Silver Rail #7.mkv -> Silver Rail e7 episode", classNumber | classMixed, markHashNumber},
-	{"Part 2", "Silver Rail Part 2.mkv -> Silver Rail Part 2 part2", classAlpha | classMixed, markPart},
-	{"2nd Part", "Silver Rail 2nd Part.mkv -> Silver Rail 2nd Part part2", classAlpha | classMixed, markOrdinalPart},
-	{"Dai 2 Bu", "Silver Rail Dai 2 Bu.mkv -> Silver Rail Dai 2 Bu part2", classNumber, markDaiPart},
-	{"rail07", "silverrail07.mkv -> silverrail e7 episode", classMixed, markGluedNumber},
-	{"TV01", "[Quiet] Silver Rail [TV01-12].mkv -> Silver Rail e1-12 batch", classMixed, splitTVNumber},
+	{"S01E02", classMixed | classAlpha, markSeasonEpisode},
+	{"1x02", classMixed, markCross},
+	{"2nd Season", classMixed | classNumber | classAlpha, markOrdinalSeason},
+	{"Season 2", classAlpha | classMixed, markSeasonWord},
+	{"Episode 7", classAlpha | classMixed, markEpisodeWord},
+	{"7 of 9", classNumber | classMixed, markNumberOfTotal},
+	{"7. Bölüm", classNumber, markNumberBeforeWord},
+	{"#7", classNumber | classMixed, markHashNumber},
+	{"Part 2", classAlpha | classMixed, markPart},
+	{"2nd Part", classAlpha | classMixed, markOrdinalPart},
+	{"Dai 2 Bu", classNumber, markDaiPart},
+	{"rail07", classMixed, markGluedNumber},
+	{"TV01", classMixed, splitTVNumber},
 }
 
 func (p *markerStage) findMarkers() {
@@ -114,20 +111,22 @@ type crossMarker struct {
 }
 
 var crossExceptions = []reason[crossMarker]{
-	newReason("channels", "Silver Rail [AC3 7.1x2].mkv -> Silver Rail", func(x crossMarker) bool {
+	{"channels", func(x crossMarker) bool {
 		at := x.stage.w.tokens[x.token].start // "7.1x2", "DTS5.1x2"
 		return x.episodeDigits == 1 && at > 1 && x.stage.w.text[at-1] == '.' && isDigit(x.stage.w.text[at-2])
-	}),
-	newReason("a size, or four digits that are not a year", "Silver Rail 007x2.mkv -> Silver Rail 007x2",
-		func(x crossMarker) bool {
-			return x.episodeDigits > 3 || x.seasonDigits == 3 || x.seasonDigits == 4 && (x.season < 1930 || x.season > 2099)
-		}),
-	newReason("a number in base sixteen", "Silver.Rail.0x118 -> Silver Rail 0x118",
-		func(x crossMarker) bool { return x.season == 0 && x.seasonDigits == 1 && x.episodeDigits == 3 }),
-	newReason("a group's name in base sixteen", "[0x11a] Silver Rail - 04 [1080p].mkv -> Silver Rail e4 episode",
-		func(x crossMarker) bool { return x.startsName && (x.episodeDigits == 3 || x.season == 0) }),
-	newReason("the start of a title", "3x3 Eyes.mkv -> 3x3 Eyes",
-		func(x crossMarker) bool { return x.episodeDigits == 1 && x.wordEnds && x.stage.startsTitle(x.token) }),
+	}, true},
+	{"a size, or four digits that are not a year", func(x crossMarker) bool {
+		return x.episodeDigits > 3 || x.seasonDigits == 3 || x.seasonDigits == 4 && (x.season < 1930 || x.season > 2099)
+	}, true},
+	{"a number in base sixteen", func(x crossMarker) bool {
+		return x.season == 0 && x.seasonDigits == 1 && x.episodeDigits == 3
+	}, true},
+	{"a group's name in base sixteen", func(x crossMarker) bool {
+		return x.startsName && (x.episodeDigits == 3 || x.season == 0)
+	}, true},
+	{"the start of a title", func(x crossMarker) bool {
+		return x.episodeDigits == 1 && x.wordEnds && x.stage.startsTitle(x.token)
+	}, true},
 }
 
 // markCross marks a season and episodes joined by an x: "1x02", "01x02x03", "2009x02", "2x9-2x10", "[02x01]", "2xAll".

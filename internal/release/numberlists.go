@@ -115,67 +115,57 @@ func nextEpisodeSign(c cursor, n listNumber) (cursor, bool) {
 
 // episodeListEnds list why a number does not continue a list of episodes.
 var episodeListEnds = []reason[listNumber]{
-	newReason("a space that joins nothing", "Silver Rail S01E02 - 05.mkv -> Silver Rail s1 e2 episode",
-		func(m listNumber) bool {
-			return !m.hasSign && strings.Contains(m.separator, " ") && !strings.ContainsAny(m.separator, "&+~") &&
-				!m.isNextAfter(" ")
-		}),
-	newReason("a title that begins with an X", "Silver Rail S01E02 - X3.mkv -> Silver Rail s1 e2 episode",
-		func(m listNumber) bool { return m.signLetter == 'x' && strings.Contains(m.separator, " ") }),
-	newReason("a codec", "Silver.Rail.S02E14.X264.1080p -> Silver Rail s2 e14 episode",
-		func(m listNumber) bool { return m.value >= 263 && m.value <= 266 && m.separator != "" }),
-	newReason("a dot or a slash, and it does not count on", "Silver.Rail.S01E02.05.mkv -> Silver Rail s1 e2 episode",
-		func(m listNumber) bool {
-			return !m.hasSign && strings.ContainsAny(m.separator, "./") && !m.isNextAfter(".")
-		}),
-	newReason("a smaller number", "Silver.Rail.S02E05-02 -> Silver Rail s2 e5 episode",
-		func(m listNumber) bool { return !m.hasSign && m.value < m.lastValue }),
-	newReason("far too large a number", "Silver.Rail.S02E05-500 -> Silver Rail s2 e5 episode",
-		func(m listNumber) bool { return !m.hasSign && m.value > m.lastValue+300 }),
-	newReason("letters after the number", "Silver.Rail.S02E05-07a -> Silver Rail s2 e5 episode",
-		func(m listNumber) bool { return !m.hasSign && !numberMayEnd(m.after) }),
+	{"a space that joins nothing", func(m listNumber) bool {
+		return !m.hasSign && strings.Contains(m.separator, " ") && !strings.ContainsAny(m.separator, "&+~") &&
+			!m.isNextAfter(" ")
+	}, true},
+	{"a title that begins with an X", func(m listNumber) bool {
+		return m.signLetter == 'x' && strings.Contains(m.separator, " ")
+	}, true},
+	{"a codec", func(m listNumber) bool { return m.value >= 263 && m.value <= 266 && m.separator != "" }, true},
+	{"a dot or a slash, and it does not count on", func(m listNumber) bool {
+		return !m.hasSign && strings.ContainsAny(m.separator, "./") && !m.isNextAfter(".")
+	}, true},
+	{"a smaller number", func(m listNumber) bool { return !m.hasSign && m.value < m.lastValue }, true},
+	{"far too large a number", func(m listNumber) bool { return !m.hasSign && m.value > m.lastValue+300 }, true},
+	{"letters after the number", func(m listNumber) bool { return !m.hasSign && !numberMayEnd(m.after) }, true},
 }
 
 // seasonListEnds list why a number does not continue a list of seasons after a word for season.
 var seasonListEnds = []reason[listNumber]{
-	newReason("nothing parts them", "Silver Rail Season 1S2.mkv -> Silver Rail s1 batch",
-		func(n listNumber) bool { return n.separator == "" }),
-	newReason("a colon, and one season is announced", "Silver Rail Season 2: 5 Nights.mkv -> Silver Rail s2 batch",
-		func(n listNumber) bool { return !n.plural && strings.Contains(n.separator, ":") }),
-	newReason("it is not larger, or far too large", "Silver Rail Season 3-2.mkv -> Silver Rail s3 batch",
-		func(n listNumber) bool { return n.value <= n.lastValue || n.value > n.lastValue+40 }),
-	newReason("an episode after a dash, and it has two digits or a name follows",
-		"Silver Rail Season 1 - 3.mkv -> Silver Rail s1 e3 episode",
-		func(n listNumber) bool {
-			return !n.plural && n.hasSpace() && n.isRange() &&
-				(n.digits > 1 || n.firstDigits > 1 || !n.after.confirmsSeasonList())
-		}),
-	newReason("an episode after a space, written with more digits",
-		"Silver Rail Season 0 01.mkv -> Silver Rail s0 e1 special",
-		func(n listNumber) bool {
-			return n.onlySpaces() && n.digits != n.firstDigits && n.count == 1 && n.value != 10
-		}),
-	newReason("an episode after a space", "Silver Rail Season 1 10.mkv -> Silver Rail s1 e10 episode",
-		func(n listNumber) bool { return n.onlySpaces() && (n.value != n.lastValue+1 || n.firstDigits > 2) }),
+	{"nothing parts them", func(n listNumber) bool { return n.separator == "" }, true},
+	{"a colon, and one season is announced", func(n listNumber) bool {
+		return !n.plural && strings.Contains(n.separator, ":")
+	}, true},
+	{"it is not larger, or far too large", func(n listNumber) bool {
+		return n.value <= n.lastValue || n.value > n.lastValue+40
+	}, true},
+	{"an episode after a dash, and it has two digits or a name follows", func(n listNumber) bool {
+		return !n.plural && n.hasSpace() && n.isRange() &&
+			(n.digits > 1 || n.firstDigits > 1 || !n.after.confirmsSeasonList())
+	}, true},
+	{"an episode after a space, written with more digits", func(n listNumber) bool {
+		return n.onlySpaces() && n.digits != n.firstDigits && n.count == 1 && n.value != 10
+	}, true},
+	{"an episode after a space", func(n listNumber) bool {
+		return n.onlySpaces() && (n.value != n.lastValue+1 || n.firstDigits > 2)
+	}, true},
 }
 
 // seasonLetterListEnds list why a number does not continue a list of seasons with a letter, such as "S01-S03".
 var seasonLetterListEnds = []reason[listNumber]{
-	newReason("it is not larger, or far too large", "Silver Rail S03-S02.mkv -> Silver Rail s3 batch",
-		func(n listNumber) bool {
-			return n.value <= n.lastValue || n.value > n.lastValue+30 && (n.hasSign || n.value > n.lastValue+39)
-		}),
-	newReason("letters after it", "Silver Rail S01-S02x.mkv -> Silver Rail s1 batch", func(n listNumber) bool {
+	{"it is not larger, or far too large", func(n listNumber) bool {
+		return n.value <= n.lastValue || n.value > n.lastValue+30 && (n.hasSign || n.value > n.lastValue+39)
+	}, true},
+	{"letters after it", func(n listNumber) bool {
 		another := n.after.peek() == 'e' || n.after.peek() == 's'
 		return !n.after.atWordEnd() && !(n.hasSign && another)
-	}),
-	newReason("no S, and written otherwise", "Silver Rail S01-3.mkv -> Silver Rail s1 e3 episode",
-		func(n listNumber) bool { return !n.hasSign && n.digits != n.firstDigits }),
-	newReason("no S, and after a mere space or dot", "Silver Rail S01 02.mkv -> Silver Rail s1 e2 episode",
-		func(n listNumber) bool {
-			joined := strings.Trim(n.separator, " ") != "" && strings.Trim(n.separator, " ,&+") == ""
-			return !n.hasSign && !joined && !(n.separator == "-" && n.count == 1)
-		}),
+	}, true},
+	{"no S, and written otherwise", func(n listNumber) bool { return !n.hasSign && n.digits != n.firstDigits }, true},
+	{"no S, and after a mere space or dot", func(n listNumber) bool {
+		joined := strings.Trim(n.separator, " ") != "" && strings.Trim(n.separator, " ,&+") == ""
+		return !n.hasSign && !joined && !(n.separator == "-" && n.count == 1)
+	}, true},
 }
 
 // readEpisodes reads "E02", "E02E03", "E02-E05", "E02-05", "E01-02-03", "x02x03", "E01+02", "E01.and.S14E02". If
@@ -287,21 +277,17 @@ const (
 
 // rangeEnds list why a number after an episode is not another episode.
 var rangeEnds = []reason[nextNumber]{
-	newReason("nothing joins them", "Silver Rail - 07 12.mkv -> Silver Rail e7 episode",
-		func(n nextNumber) bool { return n.join == noJoin }),
-	newReason("it is not larger", "Silver Rail - 02-01.mkv -> Silver Rail e2 episode",
-		func(n nextNumber) bool { return float64(n.value) <= n.lastEpisode }),
-	newReason("it is far too large", "Silver Rail 01 & 2199.mkv -> Silver Rail e1 episode",
-		func(n nextNumber) bool { return float64(n.value) > n.lastEpisode+2000 }),
-	newReason("the height of a picture or a codec", "Silver Rail - 06-720.mkv -> Silver Rail e6 episode",
-		func(n nextNumber) bool {
-			return n.w.length(n.index) > 2 && float64(n.value) > n.lastEpisode+100 &&
-				(standardResolutions[n.w.word(n.index)] != "" || n.value/2 == 132)
-		}),
-	newReason("it is a year", "Silver Rail - 2009-2012.mkv -> Silver Rail e2009 episode",
-		func(n nextNumber) bool { return n.w.isYearlike(n.index) }),
-	newReason("a name follows a dash between spaces", "Silver Rail - 05 - 08 Nights.mkv -> Silver Rail e5 episode",
-		func(n nextNumber) bool { return n.join == spacedJoin && !n.w.titleEndsAfterNumber(n.index) }),
+	{"nothing joins them", func(n nextNumber) bool { return n.join == noJoin }, true},
+	{"it is not larger", func(n nextNumber) bool { return float64(n.value) <= n.lastEpisode }, true},
+	{"it is far too large", func(n nextNumber) bool { return float64(n.value) > n.lastEpisode+2000 }, true},
+	{"the height of a picture or a codec", func(n nextNumber) bool {
+		return n.w.length(n.index) > 2 && float64(n.value) > n.lastEpisode+100 &&
+			(standardResolutions[n.w.word(n.index)] != "" || n.value/2 == 132)
+	}, true},
+	{"it is a year", func(n nextNumber) bool { return n.w.isYearlike(n.index) }, true},
+	{"a name follows a dash between spaces", func(n nextNumber) bool {
+		return n.join == spacedJoin && !n.w.titleEndsAfterNumber(n.index)
+	}, true},
 }
 
 func (p *markerStage) extendRange() {

@@ -7,8 +7,8 @@
 //
 // The last element of a path and each folder are read in the stages of
 // stages.go. To change how names are read, add a row to one of these tables.
-// Each row has an example, which is its test: a name that is read wrongly
-// without the row.
+// Each row has an example in testdata/rules.txt, which is its test: a name
+// that is read wrongly without the row.
 //
 //   - a word, or a tag of two words: words.txt; a tag with a number in it:
 //     tagForms; a folder's name: folders.txt

@@ -8,10 +8,12 @@ import (
 
 // seasonWordExceptions list why the number after a word for season is not a season.
 var seasonWordExceptions = []reason[listNumber]{
-	newReason("three digits", "Silver Rail Season 100.mkv -> Silver Rail Season e100 episode",
-		func(n listNumber) bool { return n.digits == 3 && n.value > 0 && n.after.text[n.after.i-3] != '0' }),
-	newReason("four digits, and not a year", "Silver Rail Season 5000.mkv -> Silver Rail Season e5000 episode",
-		func(n listNumber) bool { return n.digits == 4 && (n.value < 1930 || n.value > 2099) }),
+	{"three digits", func(n listNumber) bool {
+		return n.digits == 3 && n.value > 0 && n.after.text[n.after.i-3] != '0'
+	}, true},
+	{"four digits, and not a year", func(n listNumber) bool {
+		return n.digits == 4 && (n.value < 1930 || n.value > 2099)
+	}, true},
 }
 
 // markSeasonWord marks seasons after a word for season: "Season 2", "Season.2of5", "Seasons 1-4", "Season 1 2 3",
@@ -149,31 +151,28 @@ type ordinalSeason struct {
 
 // ordinalSeasonExceptions list why a number before a word for season is not the season.
 var ordinalSeasonExceptions = []reason[ordinalSeason]{
-	newReason("no word for season", "Silver Rail 1-3.mkv -> Silver Rail 1-3", func(o ordinalSeason) bool {
+	{"no word for season", func(o ordinalSeason) bool {
 		return o.w.roleAt(o.wordToken) != seasonWord && o.w.roleAt(o.wordToken) != seasonsWord
-	}),
-	newReason("too far from the word", "Silver Rail 2 - Season.mkv -> Silver Rail 2 - Season", func(o ordinalSeason) bool {
+	}, true},
+	{"too far from the word", func(o ordinalSeason) bool {
 		gap := o.w.gapBefore(o.wordToken)
 		return len(gap) > 4 || strings.HasPrefix(gap, " - ")
-	}),
-	newReason("a version before the English word", "Silver Rail 1a Season.mkv -> Silver Rail 1a Season",
-		func(o ordinalSeason) bool {
-			return !o.plain && o.wordToken == o.index+1 && o.stage.hasOrdinalLetter(o.index) && o.wordText == "season"
-		}),
-	newReason("an English season takes the number after it", "Silver Rail 24 Season 1x05.mkv -> Silver Rail 24 s1 batch",
-		func(o ordinalSeason) bool {
-			next := o.wordToken + 1
-			return o.plain && o.num != 0 && o.wordText == "season" &&
-				(o.w.classAt(next) == number || o.w.classAt(next) == mixed && isDigit(o.w.word(next)[0]))
-		}),
-	newReason("a number of its own after the word", "Silver Rail 5 Temporada 3.mkv -> Silver Rail 5 s3 batch",
-		func(o ordinalSeason) bool {
-			next := o.wordToken + 1
-			return o.plain && o.wordText[0] < utf8.RuneSelf && o.w.classAt(next) == number &&
-				len(o.w.gapAfter(o.wordToken)) <= 2 &&
-				o.w.inSameBracket(o.index, next) &&
-				o.w.roleAt(next+1) != episodeWord
-		}),
+	}, true},
+	{"a version before the English word", func(o ordinalSeason) bool {
+		return !o.plain && o.wordToken == o.index+1 && o.stage.hasOrdinalLetter(o.index) && o.wordText == "season"
+	}, true},
+	{"an English season takes the number after it", func(o ordinalSeason) bool {
+		next := o.wordToken + 1
+		return o.plain && o.num != 0 && o.wordText == "season" &&
+			(o.w.classAt(next) == number || o.w.classAt(next) == mixed && isDigit(o.w.word(next)[0]))
+	}, true},
+	{"a number of its own after the word", func(o ordinalSeason) bool {
+		next := o.wordToken + 1
+		return o.plain && o.wordText[0] < utf8.RuneSelf && o.w.classAt(next) == number &&
+			len(o.w.gapAfter(o.wordToken)) <= 2 &&
+			o.w.inSameBracket(o.index, next) &&
+			o.w.roleAt(next+1) != episodeWord
+	}, true},
 }
 
 // markOrdinalSeason marks seasons before a word for season: "2nd Season", "Second Season", "10 th season", "3

@@ -91,49 +91,35 @@ type specialWord struct {
 
 // specialRules decide whether such a word is one, and not a word of the title.
 var specialRules = []rule[specialWord, bool]{
-	newRule("alone in a bracket", "Silver Rail [Menu].mkv -> Silver Rail MENU extra",
-		func(s specialWord) bool { return s.w.isAloneInBracket(s.index) || s.isAloneWithNumber() }, true),
-	newRule("two letters that are not in capitals", "Silver Rail Ed.mkv -> Silver Rail Ed",
-		func(s specialWord) bool {
-			return isOneOf(s.lower(), "op", "ed", "pv", "cm", "sp") && !hasNoLowerCase(s.text())
-		}, false),
-	newRule("the first word, and a title follows", "Trailer Park.mkv -> Trailer Park",
-		func(s specialWord) bool { return s.index == 0 && s.w.inSameBracket(0, 1) && s.w.classAt(1) != number }, false),
-	newRule(
-		"the first word",
-		"Silver Rail/Menu.mkv -> Menu MENU extra",
-		func(s specialWord) bool { return s.index == 0 },
-		true,
-	),
-	newRule(
-		"part of the episode's title",
-		"Silver Rail - 05 - PV.mkv -> Silver Rail e5 episode",
-		func(s specialWord) bool {
-			inside := !s.stage.marks.episodeSpan.empty() && s.index >= s.stage.marks.episodeSpan.to
-			return inside && s.word.value != "SAMPLE" && s.lower() != "preview"
-		},
-		false,
-	),
-	newRule("after a dash between spaces", "Silver Rail - Menu.mkv -> Silver Rail MENU extra",
-		func(s specialWord) bool { return isSpacedDash(s.gapBefore()) }, true),
-	newRule("the last word before a film's year", "Silver Rail PV (2009).mkv -> Silver Rail PV y2009 movie",
-		func(s specialWord) bool { return s.index == s.stage.layout.yearAt-1 }, false),
-	newRule("an East Asian word at the end", "银色铁道 予告.mkv -> 银色铁道 PV extra",
-		func(s specialWord) bool { return s.class == cjk && s.gapBefore() != "" && s.index+1 == len(s.w.tokens) }, true),
-	newRule("an ordinary word after the season", "Silver Rail S01 Opening.mkv -> Silver Rail s1 OPENING extra",
-		func(s specialWord) bool {
-			season := s.stage.marks.seasonSpan
-			return s.isOrdinary() && !season.empty() && s.index >= season.to && s.w.titleMayEndBefore(s.index+1)
-		}, true),
-	newRule("an ordinary word", "Silver Rail-Extra.mkv -> Silver Rail-Extra",
-		func(s specialWord) bool { return s.isOrdinary() }, false),
-	newRule("a word of a title, and not a fansub release", "Silver Rail Menu.mkv -> Silver Rail Menu",
-		func(s specialWord) bool {
-			return !s.stage.layout.fansubStyle && len(s.text()) > 3 && s.gapBefore() != "-" && !s.neighbor(-1).isStrong() &&
-				!(s.stage.tags.hasMediaTag && s.index+1 == len(s.w.tokens))
-		}, false),
-	newRule("before an end or a tag", "Silver Rail PV.mkv -> Silver Rail PV extra",
-		func(s specialWord) bool { return s.w.titleMayEndBefore(s.index + 1) }, true),
+	{"alone in a bracket", func(s specialWord) bool {
+		return s.w.isAloneInBracket(s.index) || s.isAloneWithNumber()
+	}, true},
+	{"two letters that are not in capitals", func(s specialWord) bool {
+		return isOneOf(s.lower(), "op", "ed", "pv", "cm", "sp") && !hasNoLowerCase(s.text())
+	}, false},
+	{"the first word, and a title follows", func(s specialWord) bool {
+		return s.index == 0 && s.w.inSameBracket(0, 1) && s.w.classAt(1) != number
+	}, false},
+	{"the first word", func(s specialWord) bool { return s.index == 0 }, true},
+	{"part of the episode's title", func(s specialWord) bool {
+		inside := !s.stage.marks.episodeSpan.empty() && s.index >= s.stage.marks.episodeSpan.to
+		return inside && s.word.value != "SAMPLE" && s.lower() != "preview"
+	}, false},
+	{"after a dash between spaces", func(s specialWord) bool { return isSpacedDash(s.gapBefore()) }, true},
+	{"the last word before a film's year", func(s specialWord) bool { return s.index == s.stage.layout.yearAt-1 }, false},
+	{"an East Asian word at the end", func(s specialWord) bool {
+		return s.class == cjk && s.gapBefore() != "" && s.index+1 == len(s.w.tokens)
+	}, true},
+	{"an ordinary word after the season", func(s specialWord) bool {
+		season := s.stage.marks.seasonSpan
+		return s.isOrdinary() && !season.empty() && s.index >= season.to && s.w.titleMayEndBefore(s.index+1)
+	}, true},
+	{"an ordinary word", func(s specialWord) bool { return s.isOrdinary() }, false},
+	{"a word of a title, and not a fansub release", func(s specialWord) bool {
+		return !s.stage.layout.fansubStyle && len(s.text()) > 3 && s.gapBefore() != "-" && !s.neighbor(-1).isStrong() &&
+			!(s.stage.tags.hasMediaTag && s.index+1 == len(s.w.tokens))
+	}, false},
+	{"before an end or a tag", func(s specialWord) bool { return s.w.titleMayEndBefore(s.index + 1) }, true},
 }
 
 // isAloneWithNumber reports whether a bracket holds only the word and its number: "[Menu 02]".

@@ -65,25 +65,26 @@ const (
 
 // cutRules decide whether a text is split at a separator.
 var cutRules = []rule[separator, cut]{
-	newRule("a slash or an underscore among spaces", "Silver Rail _ Gin no Michi - 07.mkv -> Silver Rail e7 episode",
-		func(s separator) bool { return s.isSpaced() || s.gapAfter() == " _ " }, spacedCut),
-	newRule("a slash where the script changes", "[组] 银色铁道 Rail/銀 [1080p] -> 银色铁道 Rail",
-		func(s separator) bool { return s.slash >= 0 && (s.class == cjk) != (s.neighbor(1).class == cjk) }, tightCut),
-	newRule("a slash, and one side is in another script", "银色铁道 1/2.mkv -> 银色铁道 1",
-		func(s separator) bool { return s.slash >= 0 && s.wideBefore != s.wideAfter && !s.isFateTitle() }, tightCut),
-	newRule("a slash between two East Asian words", "[组] 星之海/如星的海 [07][1080p] -> 星之海 e7 episode", func(s separator) bool {
+	{"a slash or an underscore among spaces", func(s separator) bool {
+		return s.isSpaced() || s.gapAfter() == " _ "
+	}, spacedCut},
+	{"a slash where the script changes", func(s separator) bool {
+		return s.slash >= 0 && (s.class == cjk) != (s.neighbor(1).class == cjk)
+	}, tightCut},
+	{"a slash, and one side is in another script", func(s separator) bool {
+		return s.slash >= 0 && s.wideBefore != s.wideAfter && !s.isFateTitle()
+	}, tightCut},
+	{"a slash between two East Asian words", func(s separator) bool {
 		return s.slash >= 0 && s.class == cjk && s.neighbor(1).class == cjk && s.w.length(s.index) > 3 &&
 			s.w.length(s.index+1) > 3
-	}, tightCut),
-	newRule("a slash after which the title is repeated", "[组][Silver/Silver Rail][1080p] -> Silver",
-		func(s separator) bool {
-			return s.slash >= 0 && s.isFirst && s.stage.repeatsWords(s.from, s.index+1, s.to)
-		}, tightCut),
-	newRule("a slash between two titles in brackets", "[组][Silver Rail/Gin no Michi][07][1080p] -> Silver Rail e7 episode",
-		func(s separator) bool {
-			return s.slash >= 0 && s.isFirst && len(s.stage.layout.titleSpans) > 0 && s.index > s.from && !s.isFateTitle() &&
-				s.neighbor(1).class == alpha
-		}, tightCut),
+	}, tightCut},
+	{"a slash after which the title is repeated", func(s separator) bool {
+		return s.slash >= 0 && s.isFirst && s.stage.repeatsWords(s.from, s.index+1, s.to)
+	}, tightCut},
+	{"a slash between two titles in brackets", func(s separator) bool {
+		return s.slash >= 0 && s.isFirst && len(s.stage.layout.titleSpans) > 0 && s.index > s.from && !s.isFateTitle() &&
+			s.neighbor(1).class == alpha
+	}, tightCut},
 }
 
 func (s separator) isSpaced() bool {

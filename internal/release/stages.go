@@ -129,14 +129,9 @@ type titleStage struct {
 
 // rule is one row of an ordered table. The first row whose condition applies gives the result.
 type rule[In, Out any] struct {
-	name    string
-	example string // "name -> expected reading"; without this row, the reading differs
+	name    string // its example is below this name in testdata/rules.txt
 	applies func(In) bool
 	result  Out
-}
-
-func newRule[In, Out any](name, example string, applies func(In) bool, out Out) rule[In, Out] {
-	return rule[In, Out]{name, example, applies, out}
 }
 
 // applyRules returns the result of the first rule that applies, or the zero value.
@@ -152,15 +147,10 @@ func applyRules[In, Out any](rules []rule[In, Out], in In) (out Out) {
 // reason is a row of a table that answers yes or no: yes if any row applies.
 type reason[In any] = rule[In, bool]
 
-func newReason[In any](name, example string, applies func(In) bool) reason[In] {
-	return reason[In]{name, example, applies, true}
-}
-
 // tokenForm is a row of a table of functions. Each function tries to read a tag or marker that begins at token i, and
 // reports whether it succeeded.
 type tokenForm[P any] struct {
-	name       string
-	example    string   // as in rule
+	name       string   // as in rule
 	startsWith classSet // the classes of the tokens it can begin with
 	read       func(p *P, i int) bool
 }

@@ -15,16 +15,14 @@ import (
 // table is one of the package's rule tables, as the tests need it.
 type table struct {
 	name    string
-	rows    []tableRow
+	rows    []string                // the names of its rules
 	without func(row int, f func()) // runs f while the table lacks the row
 }
-
-type tableRow struct{ name, example string }
 
 func rulesOf[In, Out any](name string, rules *[]rule[In, Out]) table {
 	t := table{name: name, without: lacking(rules)}
 	for _, r := range *rules {
-		t.rows = append(t.rows, tableRow{r.name, r.example})
+		t.rows = append(t.rows, r.name)
 	}
 	return t
 }
@@ -32,7 +30,7 @@ func rulesOf[In, Out any](name string, rules *[]rule[In, Out]) table {
 func formsOf[P any](name string, forms *[]tokenForm[P]) table {
 	t := table{name: name, without: lacking(forms)}
 	for _, f := range *forms {
-		t.rows = append(t.rows, tableRow{f.name, f.example})
+		t.rows = append(t.rows, f.name)
 	}
 	return t
 }
@@ -71,14 +69,45 @@ func tables() []table {
 	}
 }
 
+// ruleExamples returns the sections of testdata/rules.txt: the names of the rules in order, and the example of each.
+func ruleExamples(t *testing.T) (rules map[string][]string, examples map[[2]string]string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "rules.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, examples = map[string][]string{}, map[[2]string]string{}
+	section, rule := "", ""
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		title, isTitle := strings.CutPrefix(line, "## ")
+		example, isExample := strings.CutPrefix(line, "\t")
+		switch {
+		case isTitle:
+			section = title
+		case isExample:
+			examples[[2]string{section, rule}] = example
+		case line != "" && !strings.HasPrefix(line, "# "):
+			rule = line
+			rules[section] = append(rules[section], rule)
+		}
+	}
+	return rules, examples
+}
+
 func TestEveryRuleDecidesItsExample(t *testing.T) {
+	rules, examples := ruleExamples(t)
 	for _, table := range tables() {
 		t.Run(table.name, func(t *testing.T) {
-			for i, row := range table.rows {
-				t.Run(row.name, func(t *testing.T) {
-					name, want, ok := strings.Cut(row.example, " -> ")
+			if diff := cmp.Diff(table.rows, rules[table.name]); diff != "" {
+				t.Fatalf("testdata/rules.txt has other rules than the table (-table +text):\n%s", diff)
+			}
+			delete(rules, table.name)
+			for i, rule := range table.rows {
+				t.Run(rule, func(t *testing.T) {
+					name, want, ok := strings.Cut(examples[[2]string{table.name, rule}], " -> ")
 					if !ok {
-						t.Fatalf("example %q is not \"name -> reading\"", row.example)
+						t.Fatal("its example is not \"name -> reading\"")
 					}
 					with := Parse(name)
 					if diff := cmp.Diff(want, summary(with)); diff != "" {
@@ -92,6 +121,9 @@ func TestEveryRuleDecidesItsExample(t *testing.T) {
 				})
 			}
 		})
+	}
+	for section := range rules {
+		t.Errorf("testdata/rules.txt: there is no table %q", section)
 	}
 }
 

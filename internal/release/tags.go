@@ -2,18 +2,18 @@ package release
 
 // tagForms are the kinds of tags that words.txt cannot list, in the order in which they are tried.
 var tagForms = []tokenForm[tagStage]{
-	{"checksum", "Silver Rail [ABCD1234].mkv -> Silver Rail", classAlpha | classNumber | classMixed, readChecksum},
-	{"catalogue id", "Silver Rail [tmdbid-12].mkv -> Silver Rail", classAlpha | classMixed, readCatalogueID},
-	{"resolution", "Silver Rail 1080p.mkv -> Silver Rail", classMixed | classNumber, readResolution},
-	{"two words", "Silver Rail Blu-ray.mkv -> Silver Rail", classAlpha, readWordPair},
-	{"quantity", "Silver Rail [700 MB].mkv -> Silver Rail", classMixed | classNumber, readQuantity},
-	{"audio with channels", "Silver Rail AAC2.0.mkv -> Silver Rail", classMixed, readAudioChannels},
-	{"version", "Silver Rail - 07 v2.mkv -> Silver Rail e7 v2 episode", classMixed, readVersion},
-	{"disc", "Silver Rail CD1.mkv -> Silver Rail", classAlpha | classMixed, readDisc},
-	{"extra with number", "Silver Rail NCOP2.mkv -> Silver Rail e2 NCOP extra", classMixed, readNumberedExtra},
-	{"remark in Han", "银色铁道.双语字幕.mkv -> 银色铁道", classCJK, readHanRemark},
-	{"decoration before a Han title", "No.12 银色铁道.mkv -> 银色铁道", classAlpha | classMixed, readDecoration},
-	{"site", "www.site.com - Silver Rail.mkv -> Silver Rail", classAlpha | classMixed, readSite},
+	{"checksum", classAlpha | classNumber | classMixed, readChecksum},
+	{"catalogue id", classAlpha | classMixed, readCatalogueID},
+	{"resolution", classMixed | classNumber, readResolution},
+	{"two words", classAlpha, readWordPair},
+	{"quantity", classMixed | classNumber, readQuantity},
+	{"audio with channels", classMixed, readAudioChannels},
+	{"version", classMixed, readVersion},
+	{"disc", classAlpha | classMixed, readDisc},
+	{"extra with number", classMixed, readNumberedExtra},
+	{"remark in Han", classCJK, readHanRemark},
+	{"decoration before a Han title", classAlpha | classMixed, readDecoration},
+	{"site", classAlpha | classMixed, readSite},
 }
 
 func (p *tagStage) findTags() {

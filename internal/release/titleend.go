@@ -17,30 +17,21 @@ type titleWord struct {
 
 // titleEndRules decide whether a title ends before a word. If no row applies, the word belongs to the title.
 var titleEndRules = []rule[titleWord, bool]{
-	newRule("a year or special before another title of the bracket",
-		"[组][银色铁道 2020/Silver Rail 2020][07][1080p] -> Silver Rail e7 y2020 episode",
-		func(t titleWord) bool {
-			return (t.tag == tagYear || t.tag == tagSpecial) && t.titleBracket >= 0 &&
-				t.stage.slashFollowsInBracket(t.index, t.titleBracket)
-		}, false),
-	newRule("a counter of seasons inside the title", "铁道 第二季 Rail - 07.mkv -> 铁道 第二季 Rail s2 e7 episode",
-		func(t titleWord) bool {
-			return t.tag == tagSeason && t.class == cjk && t.stage.isSeasonCounterInTitle(t.index, t.titleStart)
-		}, false),
-	newRule("a volume of a fansub release", "[Quiet] Silver Rail Vol.3.mkv -> Silver Rail", func(t titleWord) bool {
+	{"a year or special before another title of the bracket", func(t titleWord) bool {
+		return (t.tag == tagYear || t.tag == tagSpecial) && t.titleBracket >= 0 &&
+			t.stage.slashFollowsInBracket(t.index, t.titleBracket)
+	}, false},
+	{"a counter of seasons inside the title", func(t titleWord) bool {
+		return t.tag == tagSeason && t.class == cjk && t.stage.isSeasonCounterInTitle(t.index, t.titleStart)
+	}, false},
+	{"a volume of a fansub release", func(t titleWord) bool {
 		return t.index > t.titleStart && t.stage.layout.fansubStyle && t.stage.layout.yearAt < 0 && t.isVolume()
-	}, true),
-	newRule("a season, an episode, a year or another tag", "Silver Rail S02E05.mkv -> Silver Rail s2 e5 episode",
-		func(t titleWord) bool { return t.isStrong() }, true),
-	newRule(
-		"the first of several things in a batch",
-		"[Quiet] Silver Rail TV + Movie + Specials [BD] -> Silver Rail batch",
-		func(t titleWord) bool {
-			return t.index > t.titleStart && t.w.isJoinedByPlus(t.index) &&
-				(t.tag == tagSource || t.tag == tagMovie || t.tag == tagSpecial)
-		},
-		true,
-	),
+	}, true},
+	{"a season, an episode, a year or another tag", func(t titleWord) bool { return t.isStrong() }, true},
+	{"the first of several things in a batch", func(t titleWord) bool {
+		return t.index > t.titleStart && t.w.isJoinedByPlus(t.index) &&
+			(t.tag == tagSource || t.tag == tagMovie || t.tag == tagSpecial)
+	}, true},
 }
 
 func (p *titleStage) endOfTitle(from int) int {
@@ -88,41 +79,32 @@ type innerBracket struct {
 
 // innerBracketRules decide whether a bracket is part of the title. If no row applies, it is not.
 var innerBracketRules = []rule[innerBracket, bool]{
-	newRule("words run into it on both sides", "Silver[07]Rail - 07.mkv -> Silver[07]Rail e7 episode",
-		func(b innerBracket) bool { return b.afterWord && b.wordFollows() }, true),
-	newRule("a word goes on after it", "The.(Un)Known.Rail.S01E02.mkv -> The (Un)Known Rail s1 e2 episode",
-		func(b innerBracket) bool {
-			return b.textFollows && b.nextTag == noTag && b.bracket.isRound && b.wordFollows()
-		}, true),
-	newRule("the end, or another bracket after it", "Silver Rail (Remake).mkv -> Silver Rail",
-		func(b innerBracket) bool { return !b.textFollows }, false),
-	newRule("a remark, the title goes on", "铁道（僅限港澳台地區） 之夜.mkv -> 铁道（僅限港澳台地區） 之夜",
-		func(b innerBracket) bool {
-			return b.remark && b.nextTag == noTag && b.w.classAt(b.bracket.to) != number
-		}, true),
-	newRule(
-		"run into after a group, before the episode",
-		"[Quiet] Silver Rail[r=1] - 07.mkv -> Silver Rail[r=1] e7 episode",
-		func(b innerBracket) bool {
-			return b.afterWord && !b.bracket.isRound && !b.remark && b.stage.layout.fansubStyle && b.nextTag == tagEpisode &&
-				b.stage.marks.seasonSpan.empty() && !b.isKanaReading()
-		},
-		true,
-	),
-	newRule("another remark, or a bracket that is not round", "Silver Rail [Gin] 07.mkv -> Silver Rail e7 episode",
-		func(b innerBracket) bool { return b.remark || !b.bracket.isRound }, false),
-	newRule("run into, in a name without season", "Silver(Remake) E07.mkv -> Silver(Remake) e7 episode",
-		func(b innerBracket) bool {
-			return b.afterWord && b.stage.marks.seasonSpan.empty() && (b.nextTag == tagEpisode || b.nextTag == noTag)
-		}, true),
-	newRule("the title again in another script", "[组] 银色铁道 (Silver Rail) - 07.mkv -> 银色铁道 e7 episode",
-		func(b innerBracket) bool { return b.nextTag == tagEpisode && b.hasOtherScript() }, false),
-	newRule("an episode after it", "Silver Rail (0) - 07.mkv -> Silver Rail (0) e7 episode", func(b innerBracket) bool {
+	{"words run into it on both sides", func(b innerBracket) bool { return b.afterWord && b.wordFollows() }, true},
+	{"a word goes on after it", func(b innerBracket) bool {
+		return b.textFollows && b.nextTag == noTag && b.bracket.isRound && b.wordFollows()
+	}, true},
+	{"the end, or another bracket after it", func(b innerBracket) bool { return !b.textFollows }, false},
+	{"a remark, the title goes on", func(b innerBracket) bool {
+		return b.remark && b.nextTag == noTag && b.w.classAt(b.bracket.to) != number
+	}, true},
+	{"run into after a group, before the episode", func(b innerBracket) bool {
+		return b.afterWord && !b.bracket.isRound && !b.remark && b.stage.layout.fansubStyle && b.nextTag == tagEpisode &&
+			b.stage.marks.seasonSpan.empty() && !b.isKanaReading()
+	}, true},
+	{"another remark, or a bracket that is not round", func(b innerBracket) bool {
+		return b.remark || !b.bracket.isRound
+	}, false},
+	{"run into, in a name without season", func(b innerBracket) bool {
+		return b.afterWord && b.stage.marks.seasonSpan.empty() && (b.nextTag == tagEpisode || b.nextTag == noTag)
+	}, true},
+	{"the title again in another script", func(b innerBracket) bool {
+		return b.nextTag == tagEpisode && b.hasOtherScript()
+	}, false},
+	{"an episode after it", func(b innerBracket) bool {
 		return b.nextTag == tagEpisode && b.stage.marks.seasonSpan.empty() &&
 			(b.stage.numbers.bareEpisode || b.bracket.to-b.bracket.from >= 2 && !b.stage.tags.hasMediaTag)
-	}, true),
-	newRule("the title goes on, with spaces", "Silver Rail (Gin) Night Train.mkv -> Silver Rail (Gin) Night Train",
-		func(b innerBracket) bool { return b.nextTag == noTag && !b.w.isDotted }, true),
+	}, true},
+	{"the title goes on, with spaces", func(b innerBracket) bool { return b.nextTag == noTag && !b.w.isDotted }, true},
 }
 
 func (b innerBracket) hasOtherScript() bool {
@@ -217,71 +199,56 @@ type lastTitleWord struct {
 // keptTagReasons list why a word with a weak tag at the end of a title belongs to the title. Otherwise, it is only a
 // tag: "Title EXTENDED 2016", "Title FRENCH BluRay".
 var keptTagReasons = []reason[lastTitleWord]{
-	newReason("a part, a film or the last episode", "Silver Rail Part 2 [1080p].mkv -> Silver Rail Part 2 part2",
-		func(e lastTitleWord) bool {
-			return e.tag == noTag || e.tag == tagPart || e.tag == tagMovie || e.tag == tagEnd
-		}),
-	newReason("no tag anywhere", "Silver Rail German.mkv -> Silver Rail German", func(e lastTitleWord) bool {
+	{"a part, a film or the last episode", func(e lastTitleWord) bool {
+		return e.tag == noTag || e.tag == tagPart || e.tag == tagMovie || e.tag == tagEnd
+	}, true},
+	{"no tag anywhere", func(e lastTitleWord) bool {
 		return !e.beforeTag && !e.stage.tags.hasMediaTag && (e.tag == tagCountry || !e.stage.isTagInCapitals(e.index)) &&
 			e.tag != tagExtra && e.tag != tagSpecial && e.tag != tagBatch
-	}),
-	newReason("after an article", "The.German.1080p.BluRay.x264-QUIET -> The German",
-		func(e lastTitleWord) bool {
-			return e.index-1 == e.titleStart && lists().articles[e.w.lower(e.titleStart)]
-		}),
-	newReason("a language before the year, the season or the episode",
-		"The.Good.German.2009.1080p.BluRay.x264-QUIET -> The Good German y2009 movie",
-		func(e lastTitleWord) bool {
-			return e.tag == tagLanguage && (e.beforeYear || e.beforeMarker) && !e.isLanguageInCapitals()
-		}),
-	newReason("a short language alone, written like the title", "Silver Rail Vie [1080p].mkv -> Silver Rail Vie",
-		func(e lastTitleWord) bool {
-			return e.tag == tagLanguage && len(e.text()) <= 3 && !e.stage.isTagInCapitals(e.index) && !e.besideSameTag()
-		}),
-	newReason("a country before the year, or in lower case", "The Last of Us S02E05.mkv -> The Last of Us s2 e5 episode",
-		func(e lastTitleWord) bool { return e.tag == tagCountry && (e.beforeYear || !hasNoLowerCase(e.text())) }),
-	newReason("a word that titles have too, written like the title",
-		"Silver.Rail.Line.S02E05.1080p.WEB-QUIET -> Silver Rail Line s2 e5 episode",
-		func(e lastTitleWord) bool {
-			small := e.tag == tagOther && len(e.text()) > 2 && e.text() == e.lower()
-			return e.word.common && !e.stage.isTagInCapitals(e.index) && !e.besideSameTag() && !small
-		}),
-	newReason("a source or a remark among spaces, written like the title",
-		"Silver Rail Web [1080p].mkv -> Silver Rail Web", func(e lastTitleWord) bool {
-			return !e.w.isDotted &&
-				(e.tag == tagSource && !hasNoLowerCase(e.text()) || e.tag == tagOther && !e.stage.isTagInCapitals(e.index))
-		}),
-	newReason("an edition or source before season and episode, written like the title",
-		"Silver.Rail.Uncut.S02E05.1080p.WEB-QUIET -> Silver Rail Uncut s2 e5 episode", func(e lastTitleWord) bool {
-			return (e.tag == tagEdition || e.tag == tagSource) && !hasNoLowerCase(e.text()) && !e.besideSameTag() &&
-				e.beforeMarker && !e.stage.marks.seasonSpan.empty() && e.stage.marks.seasonSpan.from == e.index+1
-		}),
-	newReason("a source before the year, written like the title",
-		"Silver.Cam.2019.1080p.BluRay.x264-QUIET -> Silver Cam y2019 movie", func(e lastTitleWord) bool {
-			return e.tag == tagSource && e.beforeYear && !hasNoLowerCase(e.text())
-		}),
-	newReason("TV", "Silver Rail TV [1080p].mkv -> Silver Rail TV",
-		func(e lastTitleWord) bool {
-			return e.tag == tagSource && e.text() == "TV" && !isSpacedDash(e.gapBefore())
-		}),
-	newReason("a technical word in lower case, or a service not in capitals of its own",
-		"Silver Rail Max S02E05.mkv -> Silver Rail Max s2 e5 episode", func(e lastTitleWord) bool {
-			return e.tag == tagTech && !hasNoLowerCase(e.text()) || e.tag == tagService && !e.stage.isTagInCapitals(e.index)
-		}),
-	newReason("a word for extras or specials inside the title", "Silver Rail Menu.mkv -> Silver Rail Menu",
-		func(e lastTitleWord) bool {
-			return (e.tag == tagExtra || e.tag == tagSpecial) && !e.stage.numbers.isSpecial(e.index) &&
-				!(e.stage.tags.hasMediaTag && e.beforeTag && e.lower() == "extras")
-		}),
-	newReason("3D or 2D before the year or the end", "Silver Rail 3D (2009) [1080p].mkv -> Silver Rail 3D y2009 movie",
-		func(e lastTitleWord) bool {
-			return isOneOf(e.lower(), "3d", "2d") && (e.neighbor(1).tag == tagYear || !e.beforeTag)
-		}),
-	newReason("a word for batches before one bare episode",
-		"Silver Rail Collection - 05.mkv -> Silver Rail Collection e5 episode",
-		func(e lastTitleWord) bool {
-			return e.tag == tagBatch && len(e.stage.marks.episodes) == 1 && e.stage.marks.seasonSpan.empty() && e.beforeMarker
-		}),
+	}, true},
+	{"after an article", func(e lastTitleWord) bool {
+		return e.index-1 == e.titleStart && lists().articles[e.w.lower(e.titleStart)]
+	}, true},
+	{"a language before the year, the season or the episode", func(e lastTitleWord) bool {
+		return e.tag == tagLanguage && (e.beforeYear || e.beforeMarker) && !e.isLanguageInCapitals()
+	}, true},
+	{"a short language alone, written like the title", func(e lastTitleWord) bool {
+		return e.tag == tagLanguage && len(e.text()) <= 3 && !e.stage.isTagInCapitals(e.index) && !e.besideSameTag()
+	}, true},
+	{"a country before the year, or in lower case", func(e lastTitleWord) bool {
+		return e.tag == tagCountry && (e.beforeYear || !hasNoLowerCase(e.text()))
+	}, true},
+	{"a word that titles have too, written like the title", func(e lastTitleWord) bool {
+		small := e.tag == tagOther && len(e.text()) > 2 && e.text() == e.lower()
+		return e.word.common && !e.stage.isTagInCapitals(e.index) && !e.besideSameTag() && !small
+	}, true},
+	{"a source or a remark among spaces, written like the title", func(e lastTitleWord) bool {
+		return !e.w.isDotted &&
+			(e.tag == tagSource && !hasNoLowerCase(e.text()) || e.tag == tagOther && !e.stage.isTagInCapitals(e.index))
+	}, true},
+	{"an edition or source before season and episode, written like the title", func(e lastTitleWord) bool {
+		return (e.tag == tagEdition || e.tag == tagSource) && !hasNoLowerCase(e.text()) && !e.besideSameTag() &&
+			e.beforeMarker && !e.stage.marks.seasonSpan.empty() && e.stage.marks.seasonSpan.from == e.index+1
+	}, true},
+	{"a source before the year, written like the title", func(e lastTitleWord) bool {
+		return e.tag == tagSource && e.beforeYear && !hasNoLowerCase(e.text())
+	}, true},
+	{"TV", func(e lastTitleWord) bool {
+		return e.tag == tagSource && e.text() == "TV" && !isSpacedDash(e.gapBefore())
+	}, true},
+	{"a technical word in lower case, or a service not in capitals of its own", func(e lastTitleWord) bool {
+		return e.tag == tagTech && !hasNoLowerCase(e.text()) || e.tag == tagService && !e.stage.isTagInCapitals(e.index)
+	}, true},
+	{"a word for extras or specials inside the title", func(e lastTitleWord) bool {
+		return (e.tag == tagExtra || e.tag == tagSpecial) && !e.stage.numbers.isSpecial(e.index) &&
+			!(e.stage.tags.hasMediaTag && e.beforeTag && e.lower() == "extras")
+	}, true},
+	{"3D or 2D before the year or the end", func(e lastTitleWord) bool {
+		return isOneOf(e.lower(), "3d", "2d") && (e.neighbor(1).tag == tagYear || !e.beforeTag)
+	}, true},
+	{"a word for batches before one bare episode", func(e lastTitleWord) bool {
+		return e.tag == tagBatch && len(e.stage.marks.episodes) == 1 && e.stage.marks.seasonSpan.empty() && e.beforeMarker
+	}, true},
 }
 
 func (p *titleStage) trimTags(from, to int) int {
