@@ -3,8 +3,8 @@
 // # What most callers need
 //
 //   - [Open] and [Options] open a [Store] in a folder; [Store.Close] writes pending changes.
-//   - [Transport] is a [net/http.RoundTripper] that uses the store. Its fields Store and Next are required; Valid
-//     should be the check of the client (tmdb.Valid).
+//   - [Transport] is a [net/http.RoundTripper] that uses the store. Only its field Store is required; Valid should be
+//     the check of the client (tmdb.Valid).
 //   - [InfoFrom] returns an [Info]: the [Source] of an answer and its age.
 //   - [Policy] sets how long answers are kept, with one [Lifetime] per [Class] of request; [DefaultPolicy] suits TMDB.
 //   - [Store.Bucket] stores your own values next to the answers; [Store.Newest] returns when the newest answer about a

@@ -4,6 +4,7 @@ package cache
 // one process per key (claim), asks the upstream. If that fails, the expired answer is served as stale.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,10 +22,10 @@ import (
 var ErrWait = errors.New("another process is still asking the same question")
 
 // Transport is an [http.RoundTripper] that answers from a Store if possible, and asks Next otherwise. All fields except
-// Store and Next may be zero. A Transport must not be copied after its first use.
+// Store may be zero. A Transport must not be copied after its first use.
 type Transport struct {
 	Store *Store
-	Next  http.RoundTripper
+	Next  http.RoundTripper // nil means http.DefaultTransport
 	// Policy sets how long answers are fresh; nil means DefaultPolicy.
 	Policy *Policy
 	// Refresh makes the transport ask again for each answer that was fetched before its first request, using the ETag if
@@ -69,7 +70,7 @@ type Transport struct {
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	class := t.classOf(req)
 	if class == Uncached {
-		resp, err := t.Next.RoundTrip(req)
+		resp, err := cmp.Or(t.Next, http.DefaultTransport).RoundTrip(req)
 		if resp != nil {
 			eraseInfo(resp.Header)
 		}
@@ -304,7 +305,7 @@ func (t *Transport) send(req *http.Request, e *Entry) (answer, error) {
 		if canRevalidate(e) {
 			out.Header.Set("If-None-Match", e.ETag)
 		}
-		resp, err := t.Next.RoundTrip(out)
+		resp, err := cmp.Or(t.Next, http.DefaultTransport).RoundTrip(out)
 		if err != nil {
 			return answer{}, err
 		}

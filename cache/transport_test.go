@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"strings"
@@ -425,6 +426,25 @@ func TestBlockedDecidesWhichErrorsAStaleAnswerCovers(t *testing.T) {
 	up.serve = func(*http.Request) (*http.Response, error) { return nil, io.ErrNoProgress }
 	if _, text, source := get(t, tr, tvURL); source != "error" || text != io.ErrNoProgress.Error() {
 		t.Errorf("another error: %s %s", source, text)
+	}
+}
+
+func TestWithoutNextTheDefaultTransportAsks(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, endedBody)
+	}))
+	defer server.Close()
+	tr := &Transport{Store: open(t, t.TempDir(), Options{})}
+	for _, path := range []string{"/3/tv/1", "/3/tv/1", "/3/unknown"} {
+		if _, body, _ := get(t, tr, server.URL+path); body != endedBody {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+	if asked != 2 {
+		t.Errorf("%d questions", asked)
 	}
 }
 

@@ -74,11 +74,11 @@ func newConfigShow(f *factory) *cobra.Command {
 		}
 		w := tabwriter.NewWriter(f.streams.Out, 0, 0, 2, ' ', 0)
 		for _, r := range rows {
-			fmt.Fprintf(w, "%s\t%s", r.Key, ui.Printable(cmp.Or(r.Value, "-")))
-			if origin {
-				fmt.Fprintf(w, "\t%s", r.Origin)
+			fmt.Fprintf(w, "%s\t", r.Key)
+			if origin { // before the value, which may be long
+				fmt.Fprintf(w, "%s\t", r.Origin)
 			}
-			fmt.Fprintln(w)
+			fmt.Fprintln(w, ui.Printable(cmp.Or(r.Value, "-")))
 		}
 		return w.Flush()
 	})

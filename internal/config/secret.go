@@ -42,6 +42,8 @@ func (s Setting) displayText(text string) string {
 	switch {
 	case s.Secret:
 		return NewSecret(text).String()
+	case text == s.Default: // an address with "@main" in its path has no password
+		return text
 	case strings.HasSuffix(s.Key, "_url"), s.Key == "coordinator":
 		return redactAddress(text)
 	case s.Args:

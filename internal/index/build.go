@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -109,6 +110,9 @@ func importError(file string, err error) error {
 	line := 0
 	if at, ok := errors.AsType[*ImportError](err); ok {
 		line, err = at.Line, at.Err
+	}
+	if noFile, ok := errors.AsType[*fs.PathError](err); ok {
+		err = noFile.Err // the ImportError names the file
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
