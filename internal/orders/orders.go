@@ -1,6 +1,8 @@
 // Package orders counts the episodes of a TMDB series as other catalogues count them.
 package orders
 
+import "slices"
+
 // Place is a season and episodes of it.
 type Place struct {
 	Season   int   `json:"season" doc:"the season; 0 holds the specials"`
@@ -20,6 +22,25 @@ type Orders struct {
 	Absolute []int       `json:"absolute,omitempty" doc:"counted over all of TMDB's regular seasons"`
 	TVDB     *Place      `json:"tvdb,omitempty" doc:"TVDB's numbers"`
 	AniDB    *AniDBPlace `json:"anidb,omitempty" doc:"AniDB's numbers"`
+}
+
+// Clone returns a copy that shares no memory with o.
+func (o *Orders) Clone() *Orders {
+	if o == nil {
+		return nil
+	}
+	out := Orders{TMDB: o.TMDB.clone(), Absolute: slices.Clone(o.Absolute), TVDB: o.TVDB.clone()}
+	if o.AniDB != nil {
+		out.AniDB = &AniDBPlace{ID: o.AniDB.ID, Special: o.AniDB.Special, Episodes: slices.Clone(o.AniDB.Episodes)}
+	}
+	return &out
+}
+
+func (p *Place) clone() *Place {
+	if p == nil {
+		return nil
+	}
+	return &Place{Season: p.Season, Episodes: slices.Clone(p.Episodes)}
 }
 
 // The orders of Orders by name. An episode group of TMDB is "group:" and its name.

@@ -26,6 +26,8 @@ var folderIDForms = []struct{ begin, end, catalogue string }{
 	{"[tvdbid-", "]", "tvdb"},
 	{"[tvdb-", "]", "tvdb"},
 	{"{tvdb-", "}", "tvdb"},
+	{"[anidbid-", "]", "anidb"},
+	{"[anidb-", "]", "anidb"},
 	{"[imdbid-", "]", "imdb"},
 	{"[imdb-", "]", "imdb"},
 	{"{imdb-", "}", "imdb"},
@@ -59,6 +61,9 @@ func parseFolderName(name string) (f folderName) {
 
 // ids returns the IDs of a work in the format of folderName.id, the most reliable first.
 func (v *video) ids() []string {
+	if v.anime > 0 {
+		return []string{"anidb-" + strconv.Itoa(v.anime)}
+	}
 	out := []string{"tmdb-" + strconv.Itoa(v.work.ID)}
 	if id := v.facts.ids.TVDB; id > 0 {
 		out = append(out, "tvdb-"+strconv.Itoa(id))
@@ -69,10 +74,18 @@ func (v *video) ids() []string {
 	return out
 }
 
+// catalogueOf returns the catalogue of the ID in a folder's name; "" if it has none.
+func catalogueOf(folder string) string {
+	catalogue, _, _ := strings.Cut(parseFolderName(folder).id, "-")
+	return catalogue
+}
+
 // hasOtherID reports whether a folder's name has an ID of a catalogue in which the work has another one.
 func (v *video) hasOtherID(folder string) bool {
-	catalogue, _, found := strings.Cut(parseFolderName(folder).id, "-")
-	return found && slices.ContainsFunc(v.ids(), func(id string) bool { return strings.HasPrefix(id, catalogue+"-") })
+	catalogue := catalogueOf(folder)
+	return catalogue != "" && slices.ContainsFunc(v.ids(), func(id string) bool {
+		return strings.HasPrefix(id, catalogue+"-")
+	})
 }
 
 // findWorkFolders returns the subfolders that hold a work. It searches for an ID in the name, then for an NFO about the
@@ -86,6 +99,9 @@ func (d *folderIndex) findWorkFolders(in *folder, v *video, edition string, titl
 		if found := d.filterByEdition(in, v, in.subfolders[id], edition); len(found) > 0 {
 			return found
 		}
+	}
+	if v.anime > 0 {
+		return nil // an NFO or a title is of the whole entry
 	}
 	if found := d.filterByEdition(in, v, d.foldersByNFO(in)[v.work.Entry], edition); len(found) > 0 {
 		return found
@@ -116,7 +132,7 @@ func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string
 	}
 	noOtherWork := func(key string) []string {
 		return slices.DeleteFunc(d.filterByEdition(in, v, in.subfolders[key], edition), func(name string) bool {
-			return v.hasOtherID(name) || d.hasNFOOfOther(in, v.work.Entry, name)
+			return v.hasOtherID(name) || catalogueOf(name) == "anidb" || d.hasNFOOfOther(in, v.work.Entry, name)
 		})
 	}
 	if found := noOtherWork(titleKey(title, numberOrEmpty(v.facts.year))); len(found) > 0 {
@@ -474,7 +490,7 @@ func (f *folder) videosOfSameWork(v *video, isShow bool) (out []*existingVideo) 
 		e := &videos[i]
 		if v.work.Kind == "tv" {
 			if !slices.ContainsFunc(e.Episodes, func(n float64) bool {
-				return n == float64(int(n)) && slices.Contains(v.work.Episodes, int(n))
+				return n == float64(int(n)) && slices.Contains(v.named.Episodes, int(n))
 			}) {
 				continue
 			}
@@ -482,7 +498,7 @@ func (f *folder) videosOfSameWork(v *video, isShow bool) (out []*existingVideo) 
 			if !known && isShow {
 				season, known = 1, true
 			}
-			if !known || season != v.work.Season {
+			if !known || season != v.named.Season {
 				continue
 			}
 		}

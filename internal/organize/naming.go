@@ -10,15 +10,18 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/orders"
 )
 
 type entryKey struct {
 	Entry
+	anime  int
 	target int
 }
 
-// plannedEntry is a series, or a film edition, with its target folder.
+// plannedEntry is a series, an anime of AniDB, or a film edition, with its target folder.
 type plannedEntry struct {
+	order      string        // the order of the numbers in the folder
 	folder     *targetFolder // the target folder
 	exists     bool          // the folder already exists, perhaps under another name
 	code       Code
@@ -32,7 +35,10 @@ func (p *Planner) nameVideos() {
 	var order []*plannedEntry
 	entries := map[entryKey]*plannedEntry{}
 	for _, v := range p.videos {
-		key := entryKey{v.work.Entry, v.target}
+		if v.order == orders.AniDB && p.opts.Layout.showTemplate(v.order).hasField(fieldAniDB) {
+			v.anime = v.orders.AniDB.ID
+		}
+		key := entryKey{v.work.Entry, v.anime, v.target}
 		if v.entry = entries[key]; v.entry == nil {
 			v.entry = &plannedEntry{}
 			entries[key] = v.entry
@@ -46,9 +52,12 @@ func (p *Planner) nameVideos() {
 			continue
 		}
 		var planned string
-		if planned, e.code = p.renderWork(p.opts.Layout.Show, e.videos[0], 0); e.code == "" {
+		if e.order = e.videos[0].order; e.order == orders.TVDB && e.videos[0].facts.ids.TVDB == 0 {
+			e.code, e.why = CodeNoOrder, "its id at TVDB is not known"
+		} else if planned, e.code = p.renderWork(p.opts.Layout.showTemplate(e.order), e.videos[0], 0); e.code == "" {
 			p.findFolder(e, e.videos[0], planned)
 		}
+		p.numberAsFolder(e)
 		for _, v := range e.videos {
 			p.nameEpisode(e, v)
 		}
@@ -131,11 +140,15 @@ func (p *Planner) findFolder(e *plannedEntry, v *video, planned string) {
 	}
 	byTitle := !p.opts.renamesInPlace(v)
 	if template.hasField(fieldTMDB) || byTitle && p.opts.Layout.hasOwnFolder(v.work.Kind) {
-		edition := parseFolderName(path.Base(planned)).edition
-		known := p.folders.findWorkFolders(p.folders.contents(v.target, parent), v, edition, byTitle)
+		edition, in := parseFolderName(path.Base(planned)).edition, p.folders.contents(v.target, parent)
+		known := p.folders.findWorkFolders(in, v, edition, byTitle)
+		if p.opts.Renumber {
+			known = slices.DeleteFunc(known, func(name string) bool { return orderOfFolder(name, v.order) != v.order })
+		}
 		switch len(known) {
 		case 0:
 		case 1:
+			e.order = orderOfFolder(known[0], v.order)
 			e.exists, planned = true, path.Join(parent.path, known[0])
 			p.warnOfOtherNFO(v, joinPath(p.opts.Targets[v.target].Path, planned))
 		default:
@@ -167,7 +180,7 @@ func (p *Planner) nameEpisode(e *plannedEntry, v *video) {
 		season, file = joinPath(season, strings.TrimSuffix(folder, "/")), name
 	}
 	if !p.opts.renamesInPlace(v) {
-		season, v.code, v.why = p.folders.findSeasonFolder(p.folders.contents(v.target, e.folder), season, v.work.Season)
+		season, v.code, v.why = p.folders.findSeasonFolder(p.folders.contents(v.target, e.folder), season, v.named.Season)
 		if v.code != "" {
 			return
 		}
@@ -198,12 +211,20 @@ func (p *Planner) fieldValues(v *video) fieldValues {
 		out[fieldName] = n.clean(library.Stem(v.item.Name))
 	}
 	if w.Kind == "tv" {
-		out[fieldSeason] = strconv.Itoa(w.Season)
-		out[fieldEpisode] = p.opts.Layout.formatEpisodes(w.Episodes)
-		out[fieldEpisodeTitle] = n.clean(v.episodeTitles)
+		l := &p.opts.Layout
+		out[fieldSeason], out[fieldEpisode] = strconv.Itoa(v.named.Season), l.formatEpisodes(v.named.Episodes)
+		out[fieldEpisodeTitle], out[fieldOrder] = n.clean(v.episodeTitles), n.clean(v.entry.order)
+		if at, known := v.orders.In(orders.TVDB); known {
+			out[fieldTVDBSeason], out[fieldTVDBEpisode] = strconv.Itoa(at.Season), l.formatEpisodes(at.Episodes)
+		}
+		for of, to := range map[string]field{orders.AniDB: fieldAniDBEpisode, orders.Absolute: fieldAbsoluteEpisode} {
+			if at, known := v.orders.In(of); known {
+				out[to] = l.formatEpisodes(at.Episodes)
+			}
+		}
 	}
 	out[fieldTVDB], out[fieldIMDB] = numberOrEmpty(f.ids.TVDB), f.ids.IMDB
-	out[fieldAniDB], out[fieldAniList] = numberOrEmpty(f.ids.AniDB), numberOrEmpty(f.ids.AniList)
+	out[fieldAniDB], out[fieldAniList] = numberOrEmpty(cmp.Or(v.anime, f.ids.AniDB)), numberOrEmpty(f.ids.AniList)
 	out[fieldMAL] = numberOrEmpty(f.ids.MAL)
 	if t := v.tags; t != nil {
 		out[fieldPart], out[fieldVersion] = numberOrEmpty(t.part), numberOrEmpty(t.version)
@@ -259,6 +280,9 @@ type Layout struct {
 	supportsVersions bool     // the server supports several versions of an episode
 	extrasFolder     string   // the name of the folder for extras
 	movieFolder      Template // the part of Movie before the last slash; empty if films get no folder
+
+	shows       map[string]Template // the templates of a show's folder whose ID is of another catalogue
+	fixedOrders lang.Text           // why the server only takes the numbers of TMDB and TVDB; "" if it takes others
 }
 
 // Templates are the four templates of a layout as text.
@@ -276,13 +300,19 @@ var layoutTable = []struct {
 		Season:  "Season {season:2}",
 		Episode: "{title}< ({year})> - S{season:2}E{episode:2}< - {episode_title}>",
 		Movie:   folderAndFile("{title}< ({year})> {{tmdb-{tmdb}}}< {{edition-{edition}}}>"),
-	}, Layout{episodeSeparator: "-E", supportsVersions: true, extrasFolder: "Other"}},
+	}, Layout{
+		episodeSeparator: "-E", supportsVersions: true, extrasFolder: "Other",
+		fixedOrders: "no file can tell Plex a show's order, and it does not know AniDB: choose tmdb or tvdb",
+	}},
 	{"kodi", Templates{
 		Show:    "{title}< ({year})>",
 		Season:  "Season {season:2}",
 		Episode: "{title} S{season:2}E{episode:2}< - {episode_title}>",
 		Movie:   folderAndFile("{title}< ({year})>"),
-	}, Layout{episodeSeparator: "E", allowsGaps: true, extrasFolder: "extras"}},
+	}, Layout{
+		episodeSeparator: "E", allowsGaps: true, extrasFolder: "extras",
+		fixedOrders: "Kodi takes the order from its scraper's settings, and the scrapers have no other: choose tmdb or tvdb",
+	}},
 	{"emby", jellyfinTemplates, Layout{episodeSeparator: "-E", extrasFolder: "extras"}},
 	{CustomLayout, jellyfinTemplates, Layout{episodeSeparator: "-E", extrasFolder: "extras"}},
 }
@@ -345,6 +375,14 @@ func NewLayout(name string, own Templates) (Layout, error) {
 			return Layout{}, err
 		}
 	}
+	layout.shows = map[string]Template{}
+	for _, catalogue := range []string{orders.TVDB, orders.AniDB} {
+		if name != CustomLayout {
+			text := strings.ReplaceAll(layout.Show.text, "[tmdbid-{tmdb}]", "["+catalogue+"id-{"+catalogue+"}]")
+			text = strings.ReplaceAll(text, "{{tmdb-{tmdb}}}", "{{"+catalogue+"-{"+catalogue+"}}}")
+			layout.shows[catalogue], _ = ParseTemplate(text) // as valid as the layout's own
+		}
+	}
 	if slash := strings.LastIndexByte(layout.Movie.text, '/'); slash >= 0 {
 		layout.movieFolder, _ = ParseTemplate(layout.Movie.text[:slash]) // empty if the slash is in an optional piece
 	}
@@ -356,6 +394,22 @@ func NewLayout(name string, own Templates) (Layout, error) {
 		}
 	}
 	return layout, nil
+}
+
+// showTemplate returns the template of a show's folder with the numbers of an order.
+func (l *Layout) showTemplate(order string) Template {
+	if t, other := l.shows[order]; other {
+		return t
+	}
+	return l.Show
+}
+
+// RefuseOrder returns why the layout's server can't be given the numbers of an order; "" if it can.
+func (l *Layout) RefuseOrder(order string) lang.Text {
+	if order == "" || order == orders.TMDB || order == orders.TVDB {
+		return ""
+	}
+	return l.fixedOrders
 }
 
 // hasOwnFolder reports whether each work of this kind gets a folder of its own.

@@ -125,7 +125,8 @@ type Unit struct {
 	FollowsNeighbours bool
 }
 
-// Work identifies the content of a unit's video, for display and events. In a plan's text it is a comment.
+// Work identifies the content of a unit's video by TMDB's numbers, for display and events. In a plan's text it is a
+// comment.
 type Work struct {
 	Entry
 	Season     int
@@ -275,6 +276,7 @@ const (
 	CodeUnmatched     Code = "unmatched"
 	CodePending       Code = "pending"
 	CodeNoEpisode     Code = "no_episode"
+	CodeNoOrder       Code = "no_order"
 	CodeExtra         Code = "extra"
 	CodeNotContiguous Code = "not_contiguous"
 	CodeNotRegular    Code = "not_regular"
@@ -309,6 +311,7 @@ var codeMeanings = []codeMeaning{
 	{CodeUnmatched, "TMDB has nothing that fits", false},
 	{CodePending, "no answer from TMDB", false},
 	{CodeNoEpisode, "its episode is not known", false},
+	{CodeNoOrder, "its episode is not known in the order asked for", false},
 	{CodeExtra, "an extra, a trailer or a sample", false},
 	{CodeNotContiguous, "its episodes are not consecutive", false},
 	{CodeNotRegular, "not a regular file", false},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/report"
 )
 
@@ -34,6 +35,7 @@ type Options struct {
 	LabelVersions  bool // label several files of one episode or film as versions, instead of skipping them
 	PlaceExtras    bool // put extras into the folder of their series or film
 	RenameExisting bool // rename the library's own files to the names that they would get today
+	Renumber       bool // give a show's folder another name if its numbers are to be of another catalogue
 	NFO            NFOOptions
 	Replacements   map[string]string
 	SkipCode       func(*Item) Code // says whether to skip a file that an earlier run placed, and why; may be nil
@@ -90,6 +92,7 @@ type Planner struct {
 	unowned        []SkippedFile            // sidecars whose video is uncertain
 	reportedFiles  map[*Item]bool           // files other than videos that are in a unit or listed as skipped
 	foreignNFOs    []lang.Text              // warnings about existing NFOs that are about other works
+	otherOrders    []string                 // the folders of shows with numbers in another order than the one asked for
 	videos         []*video                 // the videos that are not skipped
 	allFiles       []*video                 // videos and skipped files, in the order of the records
 	blockedOps     []blockedOp
@@ -121,6 +124,10 @@ type video struct {
 	splitLinkCount int  // the number of hard-linked files that move to another file system
 	entry          *plannedEntry
 	work           Work
+	order          string // the order of the record's numbers
+	orders         *orders.Orders
+	named          orders.Place // the numbers in its name: those of its show's folder
+	anime          int          // the AniDB id of the folder that it gets; 0 for a folder of the whole entry
 	facts          *workFacts
 	tags           *releaseTags // nil if the name was not parsed
 	episodeTitles  string       // the titles of the episodes, joined

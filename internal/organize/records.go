@@ -9,6 +9,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/report"
 )
 
@@ -62,9 +63,14 @@ func (p *Planner) readRecord(v *video, r *report.Record) {
 		v.tags = n.cleanTags(read)
 	}
 	v.work = Work{Entry: Entry{Kind: r.Kind, ID: r.TMDBID}, Confidence: lowestConfidence(r)}
-	v.work.Episodes = slices.Clone(r.Episodes)
+	v.order = cmp.Or(r.Order, orders.TMDB)
+	v.orders = r.Orders.Clone()
 	if r.Season != nil {
-		v.work.Season = *r.Season
+		v.named = orders.Place{Season: *r.Season, Episodes: slices.Clone(r.Episodes)}
+	}
+	v.work.Season, v.work.Episodes = v.named.Season, v.named.Episodes
+	if v.order != orders.TMDB && r.Kind == "tv" {
+		v.work.Season, v.work.Episodes = v.orders.TMDB.Season, v.orders.TMDB.Episodes
 	}
 	v.episodeTitles = episodeTitle(r.EpisodeTitles, len(r.Episodes))
 }
@@ -120,6 +126,10 @@ func (o *Options) skipReason(r *report.Record) (Code, lang.Text) {
 	switch {
 	case r.TMDBID <= 0 || r.Kind != "tv" && r.Kind != "movie":
 		return CodeUnmatched, "the record names no entry"
+	case r.Kind == "tv" && r.Order != "" && (r.Season == nil || r.Orders == nil || r.Orders.TMDB == nil):
+		return CodeNoOrder, r.Reason
+	case r.Kind == "tv" && o.Layout.RefuseOrder(r.Order) != "":
+		return CodeNoOrder, o.Layout.RefuseOrder(r.Order)
 	case r.Kind == "tv" && (r.Season == nil || len(r.Episodes) == 0 || min(*r.Season, slices.Min(r.Episodes)) < 0):
 		return CodeNoEpisode, r.Reason
 	case lowestConfidence(r) < o.MinConfidence && r.Source != "pin":

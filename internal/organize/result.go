@@ -17,6 +17,7 @@ type Result struct {
 	FilesInPlace       int            // the number of files that are already where they belong
 	MatchedByTitle     []string       // existing folders that were found by a show's title without year or ID
 	ForeignNFOs        []lang.Text    // warnings about existing NFOs that are about other works
+	OtherOrders        []string       // existing folders with numbers in another order than the one asked for
 	UnownedByExtension map[string]int // the number of files that are in no unit, by extension; videos are not counted
 	SplitHardLinks     []string       // files that move to another file system while their other hard links stay
 }
@@ -43,6 +44,10 @@ func (r *Result) Warnings() []lang.Text {
 		out = append(out, lang.Textf("existing folders with a show's title but no year or id are used for %d shows, such "+
 			"as %s; if one belongs to another show, add a year or an id to its name", n, r.MatchedByTitle[0]))
 	}
+	if n := len(r.OtherOrders); n > 0 {
+		out = append(out, lang.Textf("order_differs: the numbers in the folders of %d shows are not in the order asked for, "+
+			"and new files get the numbers of their folder: %s; --in-place with --order renumbers", n, r.OtherOrders[0]))
+	}
 	if n := len(r.SplitHardLinks); n > 0 {
 		out = append(out, lang.Textf("hard links: %d of the files have other names too, which stay behind as files of "+
 			"their own when these move to another file system; "+
@@ -52,10 +57,13 @@ func (r *Result) Warnings() []lang.Text {
 }
 
 func (p *Planner) makeResult() *Result {
-	r := &Result{Plan: Plan{
-		ID: p.opts.ID, Created: p.opts.Created, Mode: p.opts.Mode, Layout: p.opts.Layout.Name,
-		Folders: foldersToKeep(p.videos),
-	}, ForeignNFOs: p.foreignNFOs, MatchedByTitle: slices.Compact(p.folders.matchedByTitle)}
+	r := &Result{
+		Plan: Plan{
+			ID: p.opts.ID, Created: p.opts.Created, Mode: p.opts.Mode, Layout: p.opts.Layout.Name,
+			Folders: foldersToKeep(p.videos),
+		}, ForeignNFOs: p.foreignNFOs, MatchedByTitle: slices.Compact(p.folders.matchedByTitle),
+		OtherOrders: slices.Compact(p.otherOrders),
+	}
 	for _, s := range p.opts.Sources {
 		r.Sources = append(r.Sources, s.Root)
 	}

@@ -38,6 +38,11 @@ const (
 	fieldMAL
 	fieldSeason
 	fieldEpisode
+	fieldOrder
+	fieldTVDBSeason
+	fieldTVDBEpisode
+	fieldAniDBEpisode
+	fieldAbsoluteEpisode
 	fieldAbsolute
 	fieldEpisodeTitle
 	fieldPart
@@ -58,29 +63,34 @@ var fieldTable = [fieldCount]struct {
 	number bool
 	doc    string
 }{
-	fieldTitle:         {"title", false, "the entry's title"},
-	fieldOriginalTitle: {"original_title", false, "the entry's title in its own language"},
-	fieldYear:          {"year", true, "of the first broadcast or the release"},
-	fieldTMDB:          {"tmdb", true, "TMDB's id"},
-	fieldTVDB:          {"tvdb", true, "TVDB's id"},
-	fieldIMDB:          {"imdb", false, "IMDb's id, with its tt"},
-	fieldAniDB:         {"anidb", true, "AniDB's id of the file's season and episodes"},
-	fieldAniList:       {"anilist", true, "AniList's id of the same"},
-	fieldMAL:           {"mal", true, "MyAnimeList's id of the same"},
-	fieldSeason:        {"season", true, "TMDB's season"},
-	fieldEpisode:       {"episode", true, "TMDB's episode; of several 01-E02, for kodi 01E02"},
-	fieldAbsolute:      {"absolute", true, "the episode as the file's own name counts it over all seasons"},
-	fieldEpisodeTitle:  {"episode_title", false, "the episode's title; of two or three joined by +"},
-	fieldPart:          {"part", true, "the part of an episode or film that is in several files"},
-	fieldEdition:       {"edition", false, "such as Director's Cut"},
-	fieldResolution:    {"resolution", false, "such as 1080p"},
-	fieldSource:        {"source", false, "such as BluRay"},
-	fieldVideo:         {"video", false, "the video codec"},
-	fieldAudio:         {"audio", false, "the audio codec"},
-	fieldGroup:         {"group", false, "the release group"},
-	fieldVersion:       {"version", true, "2 for v2"},
-	fieldCRC:           {"crc", false, "the CRC-32 in the file's name"},
-	fieldName:          {"name", false, "the source's name without its extension"},
+	fieldTitle:           {"title", false, "the entry's title"},
+	fieldOriginalTitle:   {"original_title", false, "the entry's title in its own language"},
+	fieldYear:            {"year", true, "of the first broadcast or the release"},
+	fieldTMDB:            {"tmdb", true, "TMDB's id"},
+	fieldTVDB:            {"tvdb", true, "TVDB's id"},
+	fieldIMDB:            {"imdb", false, "IMDb's id, with its tt"},
+	fieldAniDB:           {"anidb", true, "AniDB's id of the file's season and episodes"},
+	fieldAniList:         {"anilist", true, "AniList's id of the same"},
+	fieldMAL:             {"mal", true, "MyAnimeList's id of the same"},
+	fieldSeason:          {"season", true, "the season in the order asked for, TMDB's by default"},
+	fieldEpisode:         {"episode", true, "the episode in that order; of several 01-E02, for kodi 01E02"},
+	fieldOrder:           {"order", false, "that order, such as tmdb or tvdb"},
+	fieldTVDBSeason:      {"tvdb_season", true, "TVDB's season"},
+	fieldTVDBEpisode:     {"tvdb_episode", true, "TVDB's episode"},
+	fieldAniDBEpisode:    {"anidb_episode", true, "AniDB's episode"},
+	fieldAbsoluteEpisode: {"absolute_episode", true, "the episode, counted over TMDB's regular seasons"},
+	fieldAbsolute:        {"absolute", true, "the episode as the file's own name counts it over all seasons"},
+	fieldEpisodeTitle:    {"episode_title", false, "the episode's title; of two or three joined by +"},
+	fieldPart:            {"part", true, "the part of an episode or film that is in several files"},
+	fieldEdition:         {"edition", false, "such as Director's Cut"},
+	fieldResolution:      {"resolution", false, "such as 1080p"},
+	fieldSource:          {"source", false, "such as BluRay"},
+	fieldVideo:           {"video", false, "the video codec"},
+	fieldAudio:           {"audio", false, "the audio codec"},
+	fieldGroup:           {"group", false, "the release group"},
+	fieldVersion:         {"version", true, "2 for v2"},
+	fieldCRC:             {"crc", false, "the CRC-32 in the file's name"},
+	fieldName:            {"name", false, "the source's name without its extension"},
 }
 
 // FieldNames returns the names of the fields and their descriptions.

@@ -1,0 +1,44 @@
+package organize
+
+import (
+	"slices"
+
+	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/orders"
+)
+
+// This file keeps the numbers of a show's folder in one order: that of the catalogue whose ID the folder has.
+
+// orderOfFolder returns the order of the numbers in a show's folder. A folder without an ID, and one with TMDB's for an
+// order that TMDB's seasons make up, has the order that is written.
+func orderOfFolder(name, written string) string {
+	switch catalogue := catalogueOf(name); {
+	case catalogue == orders.TVDB, catalogue == orders.AniDB:
+		return catalogue
+	case catalogue != "" && (written == orders.TVDB || written == orders.AniDB):
+		return orders.TMDB
+	}
+	return written
+}
+
+// numberAsFolder gives the videos of a show the numbers of its folder's order. TMDB's stay in a folder with TVDB's ID
+// if TVDB's are known of none of them: then the lists don't have the show.
+func (p *Planner) numberAsFolder(e *plannedEntry) {
+	known := slices.ContainsFunc(e.videos, func(v *video) bool { _, ok := v.orders.In(e.order); return ok })
+	for _, v := range e.videos {
+		if v.order == e.order || e.code != "" || v.code != "" || v.order == orders.TMDB && !known {
+			continue
+		}
+		at, ok := v.orders.In(e.order)
+		if !ok {
+			v.skip(CodeNoOrder, lang.Textf("the numbers in %s are those of %s", e.folder.path, e.order))
+			continue
+		}
+		if at.Season != v.named.Season || !slices.Equal(at.Episodes, v.named.Episodes) {
+			p.otherOrders = append(p.otherOrders, e.folder.path)
+		}
+		if v.named = at; !p.opts.Layout.allowsGaps && !areContiguous(at.Episodes) {
+			v.skip(CodeNotContiguous, lang.Text(joinNumbers(at.Episodes, ", ")))
+		}
+	}
+}

@@ -1,0 +1,337 @@
+package organize
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/orders"
+	"github.com/anivault/anivault/internal/report"
+)
+
+// cours are the episodes of a show that TMDB has as one season, TVDB as two and AniDB as two anime, and a special.
+var cours = []orders.Orders{
+	{
+		TMDB: &orders.Place{Season: 1, Episodes: []int{1, 2}}, TVDB: &orders.Place{Season: 1, Episodes: []int{1, 2}},
+		Absolute: []int{1, 2}, AniDB: &orders.AniDBPlace{ID: 11, Episodes: []int{1, 2}},
+	},
+	{
+		TMDB: &orders.Place{Season: 1, Episodes: []int{3}}, TVDB: &orders.Place{Season: 2, Episodes: []int{1}},
+		Absolute: []int{3}, AniDB: &orders.AniDBPlace{ID: 12, Episodes: []int{1}},
+	},
+	{
+		TMDB: &orders.Place{Season: 2, Episodes: []int{1}}, TVDB: &orders.Place{Season: 3, Episodes: []int{1}},
+		Absolute: []int{4}, AniDB: &orders.AniDBPlace{ID: 13, Episodes: []int{1}},
+	},
+	{
+		TMDB: &orders.Place{Season: 0, Episodes: []int{1}}, TVDB: &orders.Place{Season: 0, Episodes: []int{5}},
+		AniDB: &orders.AniDBPlace{ID: 11, Special: true, Episodes: []int{1}},
+	},
+}
+
+// inOrder returns a record of each episode of cours, with the numbers of an order.
+func inOrder(order string) (records []report.Record, paths []string) {
+	for i := range cours {
+		of := cours[i].Clone()
+		r := tv(fmt.Sprintf("/in/Show/%d.mkv", i), of.TMDB.Season, of.TMDB.Episodes...)
+		r.IDs, r.Orders, r.EpisodeTitles = &report.WorkIDs{TVDB: 77, AniDB: of.AniDB.ID}, of, nil
+		if order != orders.TMDB {
+			r.Order, r.Season, r.Episodes = order, nil, nil
+		}
+		if at, known := of.In(order); known && order != orders.TMDB {
+			r.Season, r.Episodes = &at.Season, at.Episodes
+		} else if order != orders.TMDB {
+			r.Reason = "TMDB's specials have no number in it"
+		}
+		if strings.HasPrefix(order, "group:") { // in the reverse order
+			r.Season, r.Episodes = new(1), []int{9 - 2*i}
+		}
+		records, paths = append(records, r), append(paths, r.Path)
+	}
+	return records, paths
+}
+
+var inOrderTrees = map[string][]string{
+	"jellyfin tmdb": {
+		"Show (2020) [tmdbid-1]/Season 01/Show (2020) S01E01-E02.mkv",
+		"Show (2020) [tmdbid-1]/Season 01/Show (2020) S01E03.mkv",
+		"Show (2020) [tmdbid-1]/Season 02/Show (2020) S02E01.mkv",
+		"Show (2020) [tmdbid-1]/Season 00/Show (2020) S00E01.mkv",
+	},
+	"jellyfin tvdb": {
+		"Show (2020) [tvdbid-77]/Season 01/Show (2020) S01E01-E02.mkv",
+		"Show (2020) [tvdbid-77]/Season 02/Show (2020) S02E01.mkv",
+		"Show (2020) [tvdbid-77]/Season 03/Show (2020) S03E01.mkv",
+		"Show (2020) [tvdbid-77]/Season 00/Show (2020) S00E05.mkv",
+	},
+	"jellyfin anidb": {
+		"Show (2020) [anidbid-11]/Season 01/Show (2020) S01E01-E02.mkv",
+		"Show (2020) [anidbid-12]/Season 01/Show (2020) S01E01.mkv",
+		"Show (2020) [anidbid-13]/Season 01/Show (2020) S01E01.mkv",
+		"Show (2020) [anidbid-11]/Season 00/Show (2020) S00E01.mkv",
+	},
+	"jellyfin absolute": {
+		"Show (2020) [tmdbid-1]/Season 01/Show (2020) S01E01-E02.mkv",
+		"Show (2020) [tmdbid-1]/Season 01/Show (2020) S01E03.mkv",
+		"Show (2020) [tmdbid-1]/Season 01/Show (2020) S01E04.mkv", "no_order",
+	},
+	"jellyfin group:DVD": {
+		"Show (2020) [tmdbid-1]/Season 01/Show (2020) S01E09.mkv",
+		"Show (2020) [tmdbid-1]/Season 01/Show (2020) S01E07.mkv",
+		"Show (2020) [tmdbid-1]/Season 01/Show (2020) S01E05.mkv",
+		"Show (2020) [tmdbid-1]/Season 01/Show (2020) S01E03.mkv",
+	},
+	"plex tvdb": {
+		"Show (2020) {tvdb-77}/Season 01/Show (2020) - S01E01-E02.mkv",
+		"Show (2020) {tvdb-77}/Season 02/Show (2020) - S02E01.mkv",
+		"Show (2020) {tvdb-77}/Season 03/Show (2020) - S03E01.mkv",
+		"Show (2020) {tvdb-77}/Season 00/Show (2020) - S00E05.mkv",
+	},
+	"plex anidb": {"no_order", "no_order", "no_order", "no_order"},
+	"kodi tvdb": {
+		"Show (2020)/Season 01/Show S01E01E02.mkv", "Show (2020)/Season 02/Show S02E01.mkv",
+		"Show (2020)/Season 03/Show S03E01.mkv", "Show (2020)/Season 00/Show S00E05.mkv",
+	},
+	"kodi absolute": {"no_order", "no_order", "no_order", "no_order"},
+}
+
+// targetsOf returns where each record's file is to go, or the code with which it is skipped.
+func targetsOf(r *Result, records []report.Record) []string {
+	to := map[string]string{}
+	for i := range r.Units {
+		u := &r.Units[i]
+		to[r.SourcePath(u, &u.Ops[0])] = u.Ops[0].To
+	}
+	for _, s := range r.Skipped {
+		to[s.Path] = string(s.Code)
+	}
+	var out []string
+	for i := range records {
+		out = append(out, to[records[i].Path])
+	}
+	return out
+}
+
+func TestNamesHaveTheNumbersOfTheOrder(t *testing.T) {
+	for name, want := range inOrderTrees {
+		t.Run(name, func(t *testing.T) {
+			layout, order, _ := strings.Cut(name, " ")
+			o := options(t, layout)
+			records, paths := inOrder(order)
+			r := planOf(o, tree(append(paths, "/out/")...), records...)
+			if diff := gocmp.Diff(want, targetsOf(r, records)); diff != "" {
+				t.Fatal(diff)
+			}
+			for i := range r.Units {
+				u := &r.Units[i]
+				if want := cours[u.Ops[0].Source[0]-'0'].TMDB; want.Season != u.Work.Season {
+					t.Errorf("%s is of season %d in the plan, not of TMDB's %d", u.Ops[0].To, u.Work.Season, want.Season)
+				}
+			}
+			// The library has other files of the same episodes.
+			held, want := tree(append(paths, "/out/")...), slices.Clone(want)
+			for i, to := range want {
+				if to != string(CodeNoOrder) {
+					want[i] = string(CodeExists)
+					held["/out/"+to] = file{inode: uint64(1000 + i), device: 1, links: 1, content: "other"}
+					held["/out/"+path.Dir(to)] = file{device: 1, folder: true}
+					held["/out/"+path.Dir(path.Dir(to))] = file{device: 1, folder: true}
+				}
+			}
+			if diff := gocmp.Diff(want, targetsOf(planOf(o, held, records...), records)); diff != "" {
+				t.Errorf("with these in the library: %s", diff)
+			}
+		})
+	}
+}
+
+func TestAFolderKeepsItsOrder(t *testing.T) {
+	for _, row := range []struct {
+		name, order, folder string
+		change              func(*report.Record)
+		want                []string
+		warned              bool
+	}{
+		{
+			"TVDB's id, though TMDB's order is asked for", "tmdb", "Show {tvdb-77}", nil,
+			[]string{
+				"Season 01/Show (2020) S01E01-E02",
+				"Season 02/Show (2020) S02E01",
+				"Season 03/Show (2020) S03E01",
+				"Season 00/Show (2020) S00E05",
+			},
+			true,
+		},
+		{
+			"TVDB's id of a show that the lists don't have", "tmdb", "Show {tvdb-77}",
+			func(r *report.Record) { r.Orders = nil },
+			[]string{
+				"Season 01/Show (2020) S01E01-E02",
+				"Season 01/Show (2020) S01E03",
+				"Season 02/Show (2020) S02E01",
+				"Season 00/Show (2020) S00E01",
+			},
+			false,
+		},
+		{
+			"TMDB's id, though TVDB's order is asked for", "tvdb", "Show [tmdbid-1]", nil,
+			[]string{
+				"Season 01/Show (2020) S01E01-E02",
+				"Season 01/Show (2020) S01E03",
+				"Season 02/Show (2020) S02E01",
+				"Season 00/Show (2020) S00E01",
+			},
+			true,
+		},
+		{
+			"no id: the order asked for", "tvdb", "Show (2020)", nil,
+			[]string{
+				"Season 01/Show (2020) S01E01-E02",
+				"Season 02/Show (2020) S02E01",
+				"Season 03/Show (2020) S03E01",
+				"Season 00/Show (2020) S00E05",
+			},
+			false,
+		},
+		{
+			"TVDB's numbers of a special are not known", "absolute", "Show [tvdbid-77]",
+			func(r *report.Record) { r.Orders.TVDB = nil },
+			[]string{"no_order", "no_order", "no_order", "no_order"},
+			false,
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			records, paths := inOrder(row.order)
+			for i := range records {
+				if row.change != nil {
+					row.change(&records[i])
+				}
+				if row.want[i] != "no_order" {
+					row.want[i] = row.folder + "/" + row.want[i] + ".mkv"
+				}
+			}
+			r := planOf(options(t, "jellyfin"), tree(append(paths, "/out/"+row.folder+"/")...), records...)
+			if diff := gocmp.Diff(row.want, targetsOf(r, records)); diff != "" {
+				t.Error(diff)
+			}
+			warned := slices.ContainsFunc(planWarnings(r), func(w string) bool { return strings.Contains(w, row.folder) })
+			if warned != row.warned {
+				t.Errorf("warned: %q", planWarnings(r))
+			}
+		})
+	}
+}
+
+func planWarnings(r *Result) (out []string) {
+	for _, w := range r.Warnings() {
+		if strings.HasPrefix(w.String(), "order_differs: ") {
+			out = append(out, w.String())
+		}
+	}
+	return out
+}
+
+// A folder of the whole entry is not that of one anime, nor the other way round.
+func TestAnAnimesFolderIsFoundByItsOwnID(t *testing.T) {
+	records, paths := inOrder(orders.AniDB)
+	d := tree(append(paths, "/out/Show (2020) [tmdbid-1]/", "/out/Second [anidbid-12]/")...)
+	want := []string{
+		"Show (2020) [anidbid-11]/Season 01/Show (2020) S01E01-E02.mkv",
+		"Second [anidbid-12]/Season 01/Show (2020) S01E01.mkv",
+		"Show (2020) [anidbid-13]/Season 01/Show (2020) S01E01.mkv",
+		"Show (2020) [anidbid-11]/Season 00/Show (2020) S00E01.mkv",
+	}
+	if diff := gocmp.Diff(want, targetsOf(planOf(options(t, "jellyfin"), d, records...), records)); diff != "" {
+		t.Error(diff)
+	}
+	records, _ = inOrder(orders.TMDB)
+	d = tree(append(paths, "/out/Show (2020) [anidbid-11]/")...)
+	for _, to := range targetsOf(planOf(options(t, "jellyfin"), d, records...), records) {
+		if !strings.HasPrefix(to, "Show (2020) [tmdbid-1]/") {
+			t.Errorf("in an anime's folder: %s", to)
+		}
+	}
+}
+
+func TestTemplatesHaveTheNumbersOfEachOrder(t *testing.T) {
+	o := options(t, "jellyfin")
+	var err error
+	o.Layout, err = NewLayout(CustomLayout, Templates{
+		Show: "{title}", Season: "{order}",
+		Episode: "{season}x{episode} <t{tvdb_season}-{tvdb_episode:2}> <a{anidb_episode}> <n{absolute_episode}>",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, paths := inOrder("group:DVD")
+	want := []string{"1x9 t1-01-E02 a1-E2 n1-E2", "1x7 t2-01 a1 n3", "1x5 t3-01 a1 n4", "1x3 t0-05 a1"}
+	got := targetsOf(planOf(o, tree(append(paths, "/out/")...), records...), records)
+	for i := range want {
+		want[i] = "Show/group-DVD/" + want[i] + ".mkv"
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A library is renumbered where it is: folders and files get other names, there and back.
+func TestRenumberingInPlace(t *testing.T) {
+	layouts := map[string][]string{
+		"jellyfin": {"tvdb", "anidb", "tmdb"}, "plex": {"tvdb", "tmdb"}, "kodi": {"tvdb", "tmdb"},
+	}
+	for layout, sequence := range layouts {
+		t.Run(layout, func(t *testing.T) {
+			o := options(t, layout)
+			records, paths := inOrder(orders.TMDB)
+			d := tree(append(paths, "/out/")...)
+			o.Mode = ModeMove
+			d = d.after(planOf(o, d, records...))
+			o.Sources, o.Renumber = o.Targets, true
+			for _, order := range sequence {
+				inode := map[uint64]int{}
+				for i, from := range paths {
+					inode[cmp.Or(d[from].inode, tree(from)[from].inode)] = i
+				}
+				records, _ = inOrder(order)
+				for name, f := range d {
+					if i, known := inode[f.inode]; known && strings.HasPrefix(name, "/out/") {
+						records[i].Path, records[i].Parsed = name, read(name)
+					}
+				}
+				r := planOf(o, d, records...)
+				d = d.after(r)
+				golden := inOrderTrees[layout+" "+order]
+				if order == orders.TMDB && layout != "jellyfin" {
+					golden = nil
+				}
+				for i, to := range golden {
+					if _, there := d["/out/"+to]; !there {
+						t.Errorf("%s: %s is not there: %q", order, to, targetsOf(r, records)[i])
+					}
+				}
+				if again := planOf(o, d, moved(records, r)...); len(again.Units) > 0 {
+					t.Errorf("%s: planned again: %v", order, again.Units[0].Ops)
+				}
+			}
+		})
+	}
+}
+
+// moved returns the records of the files after a plan.
+func moved(records []report.Record, r *Result) []report.Record {
+	out := slices.Clone(records)
+	for i := range r.Units {
+		u := &r.Units[i]
+		for k := range out {
+			if records[k].Path == r.SourcePath(u, &u.Ops[0]) {
+				out[k].Path = r.TargetPath(u, &u.Ops[0])
+			}
+		}
+	}
+	return out
+}
