@@ -4,6 +4,7 @@
 package config
 
 import (
+	_ "embed" // for the table of other variables
 	"net/url"
 	"os"
 	"path/filepath"
@@ -42,12 +43,12 @@ type Config struct {
 // TMDB has the settings for requests to TMDB. Load uses the first of Token, TokenFile and APIKey that is set, so that
 // at most one of Token and APIKey is set afterwards.
 type TMDB struct {
-	Token     Secret
-	TokenFile string
-	APIKey    Secret
-	BaseURL   *url.URL // without a trailing slash or /3
-	CAFile    string
-	Languages []string // of titles, in order of preference: "ko-KR", "en-US"
+	Token     Secret   `setting:"tmdb.token"`
+	TokenFile string   `setting:"tmdb.token_file"`
+	APIKey    Secret   `setting:"tmdb.api_key"`
+	BaseURL   *url.URL `setting:"tmdb.base_url"` // without a trailing slash or /3
+	CAFile    string   `setting:"tmdb.ca_file"`
+	Languages []string `setting:"tmdb.language"` // of titles, in order of preference: "ko-KR", "en-US"
 }
 
 // HasKey reports whether there is anything to authenticate with.
@@ -55,43 +56,58 @@ func (t TMDB) HasKey() bool { return t.Token.IsSet() || t.APIKey.IsSet() }
 
 // Redis has the settings for the coordinator.
 type Redis struct {
-	Address              redisstore.Address
-	PasswordFile, CAFile string
-	Password             Secret // the content of PasswordFile
-	CA                   []byte // the content of CAFile, in PEM form
-	Prefix               string
+	Address      redisstore.Address
+	PasswordFile string `setting:"coordinator_password_file"`
+	CAFile       string `setting:"coordinator_ca_file"`
+	Password     Secret // the content of PasswordFile
+	CA           []byte // the content of CAFile, in PEM form
+	Prefix       string `setting:"coordinator_prefix"`
 }
 
 // Dirs are the folders for files that outlive a run, and the path of the config file, which need not exist.
 type Dirs struct {
-	State, Cache, Data string
-	ConfigFile         string
+	State      string `setting:"state_dir"`
+	Cache      string `setting:"cache_dir"`
+	Data       string `setting:"data_dir"`
+	ConfigFile string
 }
 
 // Cache has the settings of the cache.
-type Cache struct{ MaxSize int64 } // bytes
+type Cache struct {
+	MaxSize int64 `setting:"cache.max_size"` // bytes
+}
 
 // Match has the settings of the match command.
 type Match struct {
-	MinConfidence        float64
-	MinEpisodeConfidence float64
-	Type                 string // "auto", "tv" or "movie"
-	IncludeAdult         bool
-	Jobs                 int // 0: one per CPU
+	MinConfidence        float64 `setting:"match.min_confidence"`
+	MinEpisodeConfidence float64 `setting:"match.min_episode_confidence"`
+	Type                 string  `setting:"match.type"` // "auto", "tv" or "movie"
+	IncludeAdult         bool    `setting:"match.include_adult"`
+	Jobs                 int     `setting:"match.jobs"` // 0: one per CPU
 }
 
 // Log has the settings of the log.
 type Log struct {
-	Level, Format, File string
-	MaxSize             int64 // bytes
-	MaxFiles            int
+	Level    string `setting:"log.level"`
+	Format   string `setting:"log.format"`
+	File     string `setting:"log.file"`
+	MaxSize  int64  `setting:"log.max_size"` // bytes
+	MaxFiles int    `setting:"log.max_files"`
 }
 
 // Metrics has the paths of the files that metrics are written to.
-type Metrics struct{ File, Textfile string }
+type Metrics struct {
+	File     string `setting:"metrics.file"`
+	Textfile string `setting:"metrics.textfile"`
+}
 
 // Index has the URLs of the lists for `index update`, tried in order; lists without any are not fetched.
-type Index struct{ AnimeListsURLs, AniDBTitlesURLs, TMDBExportsURLs, AnimeIDsURLs []string }
+type Index struct {
+	AnimeListsURLs  []string `setting:"index.anime_lists_url"`
+	AniDBTitlesURLs []string `setting:"index.anidb_titles_url"`
+	TMDBExportsURLs []string `setting:"index.tmdb_exports_url"`
+	AnimeIDsURLs    []string `setting:"index.anime_ids_url"`
+}
 
 // Value is the effective value of a setting, and where it was set.
 type Value struct {
@@ -163,29 +179,10 @@ func (c *Config) ErrorFor(key string, reason lang.Text) *Error {
 type Variable struct{ Name, Doc string }
 
 // OtherVariables returns the environment variables that anivault reads or sets besides those of the settings.
-func OtherVariables() []Variable {
-	return []Variable{
-		{"ANIVAULT_CONFIG", "The config file to read instead of the default one."},
-		{"HTTPS_PROXY", "Proxy for requests, as in other programs; so are HTTP_PROXY and NO_PROXY."},
-		{"NOTIFY_SOCKET", "Socket on which systemd learns that serve is ready or stopping."},
-		{"NO_COLOR", "If set, no colour unless --color always; TERM=dumb means that and no status line."},
-		{"TERM", "dumb: a terminal without colours and cursor movements."},
-		{"ANIVAULT_RUN_ID", "Set for the program of organize.exec: the run that changed something."},
-		{"ANIVAULT_CHANGED", "Set for the program of organize.exec: how many files were put in place."},
-		{"VISUAL", "The editor for a plan that organize has shown; split at spaces, no shell."},
-		{"EDITOR", "Like VISUAL, if that is not set (default: vi)."},
-		{"LC_ALL", "The language of messages: Korean if it begins with ko, otherwise English. The flag --lang overrides it."},
-		{"LC_MESSAGES", "Like LC_ALL, if that is not set."},
-		{"LANG", "Like LC_ALL, if neither that nor LC_MESSAGES is set."},
-		{"HOME", "Files go below it if neither a variable nor XDG sets their folder."},
-		{"XDG_CONFIG_HOME", "The config file is anivault/config.yaml below it (default: ~/.config)."},
-		{"XDG_STATE_HOME", "The limiter's state is in anivault below it (default: ~/.local/state)."},
-		{"XDG_CACHE_HOME", "The cache is in anivault below it (default: ~/.cache)."},
-		{"XDG_DATA_HOME", "Pins and title index are in anivault below it (default: ~/.local/share)."},
-		{"AppData", "On Windows: the config file is anivault\\config.yaml below it."},
-		{"LocalAppData", "On Windows: state, cache and data are in anivault below it."},
-	}
-}
+func OtherVariables() []Variable { return readTable[Variable](variablesJSON) }
+
+//go:embed variables.json
+var variablesJSON []byte
 
 // Error is the error for a setting with an invalid value.
 type Error struct {

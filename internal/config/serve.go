@@ -17,89 +17,53 @@ import (
 
 // Serve has the settings of the gateway.
 type Serve struct {
-	Listen          []string // host:port, or unix:/path
-	AdminListen     string   // host:port; "" for none
-	TLSCert, TLSKey string   // PEM files; both or none
-	PlainHTTP       bool     // allow an address that is not loopback without TLS
-	Hosts           []string // further Host names whose requests need no token, in lower case
-	TrustedProxies  []netip.Prefix
-	Anonymous       bool // answer requests without a token even if there are clients
+	Listen      []string `setting:"serve.listen"`       // host:port, or unix:/path
+	AdminListen string   `setting:"serve.admin_listen"` // host:port; "" for none
+	TLSCert     string   `setting:"serve.tls.cert"`     // PEM files; both or none
+	TLSKey      string   `setting:"serve.tls.key"`
+	PlainHTTP   bool     `setting:"serve.plain_http"` // allow an address that is not loopback without TLS
+
+	// Hosts are further Host names whose requests need no token, in lower case.
+	Hosts          []string       `setting:"serve.hosts"`
+	TrustedProxies []netip.Prefix `setting:"serve.trusted_proxies"`
+	Anonymous      bool           `setting:"serve.anonymous"` // answer requests without a token even if there are clients
 
 	// InteractiveMaxWait and BatchMaxWait are the longest that a request of the class waits for permission.
-	InteractiveMaxWait, BatchMaxWait time.Duration
+	InteractiveMaxWait time.Duration `setting:"serve.acquire_timeout.interactive"`
+	BatchMaxWait       time.Duration `setting:"serve.acquire_timeout.batch"`
 
-	ServeStaleAfter time.Duration // wait before an expired answer is served; negative: only instead of an error
-	QueueMax        int
-	QueuePerClient  int
-	DrainTimeout    time.Duration
-	SocketMode      fs.FileMode
-	SocketGroup     string // name or number; "" for the group of the process
+	// ServeStaleAfter is the wait before an expired answer is served; negative: only instead of an error.
+	ServeStaleAfter time.Duration `setting:"serve.stale_after"`
+	QueueMax        int           `setting:"serve.queue.max"`
+	QueuePerClient  int           `setting:"serve.queue.per_client"`
+	DrainTimeout    time.Duration `setting:"serve.drain_timeout"`
+	SocketMode      fs.FileMode   `setting:"serve.socket_mode"`
+	SocketGroup     string        `setting:"serve.socket_group"` // name or number; "" for the group of the process
 	Sticky          Sticky
 	Clients         []Client // from the config file; after PrepareServe also from clients.yaml
 }
 
 // Sticky has the settings for clients that keep using the same account and key.
 type Sticky struct {
-	Enabled bool
-	TTL     time.Duration // how long a client without requests keeps them
-	Wait    time.Duration // longest wait for free slots of that account and key
+	Enabled bool          `setting:"serve.sticky.enabled"`
+	TTL     time.Duration `setting:"serve.sticky.ttl"`  // how long a client without requests keeps them
+	Wait    time.Duration `setting:"serve.sticky.wait"` // longest wait for free slots of that account and key
 }
 
-func serveSettings(c *Config) []Setting {
-	return []Setting{
-		listSetting("serve.listen", "127.0.0.1:7373", "host:port or unix:/path, several with commas",
-			"Where the gateway listens.", &c.Serve.Listen, readAddress),
-		acceptOff(newSetting("serve.admin_listen", "127.0.0.1:7374", "host:port",
-			"Where the page and the API for admins listen. An address that is not loopback needs serve.tls.",
-			&c.Serve.AdminListen, readAdminListen), &c.Serve.AdminListen, ""),
-		pathSetting("serve.tls.cert", "PEM file with the gateway's certificate and its issuers.", &c.Serve.TLSCert),
-		pathSetting("serve.tls.key", "PEM file of the certificate's key.", &c.Serve.TLSKey),
-		boolSetting("serve.plain_http",
-			"Allow an address that is not loopback without TLS: anyone on the network path can read the tokens.",
-			&c.Serve.PlainHTTP),
-		listSetting("serve.hosts", "", "host names, several with commas",
-			"Other Host names that need no token.", &c.Serve.Hosts, readHost),
-		listSetting("serve.trusted_proxies", "", "addresses or networks such as 10.0.0.0/8, several with commas",
-			"Proxies whose X-Forwarded-For header is trusted.", &c.Serve.TrustedProxies, readProxy),
-		boolSetting("serve.anonymous", "With clients configured: also answer requests without a token.", &c.Serve.Anonymous),
-		durationSetting("serve.acquire_timeout.interactive", "30s",
-			"Longest time that a request of an interactive client waits for permission.", &c.Serve.InteractiveMaxWait),
-		durationSetting("serve.acquire_timeout.batch", "500m",
-			"Longest time that a request of a batch client waits for permission.", &c.Serve.BatchMaxWait),
-		acceptOff(durationSetting("serve.stale_after", "1s",
-			"If permission takes longer, serve an expired answer; off: only instead of an error.",
-			&c.Serve.ServeStaleAfter), &c.Serve.ServeStaleAfter, -1),
-		integerSetting("serve.queue.max", "1000", "How many questions may wait for permission.",
-			"from 1 to 100000", 1, 100_000, &c.Serve.QueueMax),
-		integerSetting("serve.queue.per_client", "200", "How many questions of one client may wait for permission.",
-			"from 1 to 100000", 1, 100_000, &c.Serve.QueuePerClient),
-		durationSetting("serve.drain_timeout", "25s", "How long a stopping gateway may take to finish requests under way.",
-			&c.Serve.DrainTimeout),
-		newSetting("serve.socket_mode", "0600", "an octal mode such as 0660", "Who may use a unix socket of serve.listen.",
-			&c.Serve.SocketMode, func(v string) (fs.FileMode, error) {
-				mode, err := strconv.ParseUint(v, 8, 9)
-				if err != nil {
-					return 0, lang.Error("must be an octal mode such as 0660")
-				}
-				return fs.FileMode(mode), nil
-			}),
-		newSetting("serve.socket_group", "", "a group's name or number",
-			"Group of a unix socket; without one, the gateway's own.",
-			&c.Serve.SocketGroup, func(v string) (string, error) {
-				n, err := strconv.ParseInt(v, 10, 64)
-				if strings.ContainsAny(v, " /:") || err == nil && (n < 0 || n >= math.MaxUint32) {
-					return "", lang.Error("must be a group's name or number")
-				}
-				return v, nil
-			}),
-		boolSetting("serve.sticky.enabled",
-			"Clients keep their account and key, for upstreams that keep state for each account. TMDB does not.",
-			&c.Serve.Sticky.Enabled),
-		durationSetting("serve.sticky.ttl", "1h", "How long an idle client keeps its account and key.",
-			&c.Serve.Sticky.TTL),
-		durationSetting("serve.sticky.wait", "1.2s", "Longest wait for slots of exactly those; then any account will do.",
-			&c.Serve.Sticky.Wait),
+func readFileMode(v string) (fs.FileMode, error) {
+	mode, err := strconv.ParseUint(v, 8, 9)
+	if err != nil {
+		return 0, lang.Error("must be an octal mode such as 0660")
 	}
+	return fs.FileMode(mode), nil
+}
+
+func readGroup(v string) (string, error) {
+	n, err := strconv.ParseInt(v, 10, 64)
+	if strings.ContainsAny(v, " /:") || err == nil && (n < 0 || n >= math.MaxUint32) {
+		return "", lang.Error("must be a group's name or number")
+	}
+	return v, nil
 }
 
 func readAddress(v string) (string, error) {

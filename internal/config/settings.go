@@ -1,7 +1,13 @@
 package config
 
 import (
+	"cmp"
+	_ "embed" // for the table of settings
+	"encoding/json"
+	"io/fs"
+	"net/netip"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,23 +15,33 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/redisstore"
 )
 
-// Setting describes a setting: its key and variable, its default, and what is allowed.
+// Setting describes a setting: its key and variable, its default, and what is allowed. Each is a row of settings.json
+// and a field of Config with its key; the field's type says how a text is read.
 type Setting struct {
 	Key     string    // the config file's key, with a dot between section and name
 	Env     string    // the environment variable, derived from the key: tmdb.base_url is ANIVAULT_TMDB_BASE_URL
 	Default string    // as the user would write it; "" for none
 	Allowed lang.Text // the allowed values, for messages and the documentation
 	Choices []string  // the allowed words, if there are only a few
+	Range   [2]int    // of a whole number: the smallest and the largest
+	Minimum string    // of a size
 	Doc     string    // one sentence
 	Secret  bool      // never shown
+	Off     bool      // the word off is allowed too
 	List    bool      // items with commas between them; in the file also a YAML list
 	Args    bool      // a program; in the file also a list with its arguments, which set gets joined by argSeparator
 	set     func(string) error
 }
+
+//go:embed settings.json
+var settingsJSON []byte
+
+var settingRows = sync.OnceValue(func() []Setting { return readTable[Setting](settingsJSON) })
 
 // argSeparator separates a program and its arguments. No argument can contain it.
 const argSeparator = "\x00"
@@ -36,9 +52,17 @@ func Settings() []Setting { return settings() }
 var settings = sync.OnceValue(func() []Setting { return newSettings(new(Config)) })
 
 func newSettings(c *Config) []Setting {
-	all := slices.Concat(generalSettings(c), serveSettings(c), organizeSettings(c), watchSettings(c))
+	all, template := slices.Clone(settingRows()), &c.Organize.Template
+	*template = organize.LayoutTemplates("custom")
+	targets := map[string]any{
+		"coordinator": c.setCoordinator, "organize.template.show": &template.Show,
+		"organize.template.season": &template.Season, "organize.template.episode": &template.Episode,
+		"organize.template.movie": &template.Movie,
+	}
+	addTargets(targets, reflect.ValueOf(c).Elem())
 	for i := range all {
 		all[i].Env = "ANIVAULT_" + strings.ToUpper(strings.ReplaceAll(all[i].Key, ".", "_"))
+		all[i].bind(targets[all[i].Key])
 	}
 	for _, f := range ratelimit.Fields() {
 		all = append(all, Setting{
@@ -47,6 +71,98 @@ func newSettings(c *Config) []Setting {
 		})
 	}
 	return all
+}
+
+// readTable reads a table that is part of the program.
+func readTable[Row any](text []byte) (rows []Row) {
+	if err := json.Unmarshal(text, &rows); err != nil {
+		panic(err) // a bug
+	}
+	return rows
+}
+
+// addTargets adds a pointer to each field of a struct that has the key of a setting.
+func addTargets(targets map[string]any, section reflect.Value) {
+	for field, value := range section.Fields() {
+		if key := field.Tag.Get("setting"); key != "" {
+			targets[key] = value.Addr().Interface()
+		} else if field.Type.Kind() == reflect.Struct && field.IsExported() {
+			addTargets(targets, value)
+		}
+	}
+}
+
+// bind makes set store what it reads in target. It completes what the target's type says about the setting.
+func (s *Setting) bind(target any) {
+	switch target := target.(type) {
+	case func(string) error:
+		s.set = target
+	case *Secret:
+		s.set = parseInto(target, readSecret)
+	case *bool:
+		s.Default, s.Allowed, s.set = "false", "true or false", parseInto(target, readBool)
+	case *int:
+		s.Allowed = lang.Textf("a whole number %s", s.Allowed)
+		s.set = parseInto(target, readInteger(s.Range[0], s.Range[1]))
+	case *int64:
+		s.Allowed, s.set = lang.Textf("a size such as %s", s.Default), parseInto(target, s.readSize)
+	case *float64:
+		s.Allowed, s.set = allowedRatio, parseInto(target, readRatio)
+	case *time.Duration:
+		s.Allowed = lang.Textf("a time such as %s, at most 24h", s.Default)
+		s.set = parseInto(target, s.readDuration)
+	case *fs.FileMode:
+		s.set = parseInto(target, readFileMode)
+	case **url.URL:
+		s.set = parseInto(target, readBaseURL)
+	case *[]netip.Prefix:
+		s.set = parseInto(target, listOf(readProxy))
+	case *map[string]string:
+		s.set = parseInto(target, readReplacements)
+	case *[]string:
+		s.set = parseInto(target, listReaders[s.Key])
+	case *organize.Mode:
+		s.bindText((*string)(target))
+	case *string:
+		s.bindText(target)
+	default:
+		panic("no field for " + s.Key) // a bug: a row without a field
+	}
+	if s.Off {
+		s.acceptOff(reflect.ValueOf(target).Elem())
+	}
+}
+
+func (s *Setting) bindText(target *string) {
+	if s.Key == "organize.layout" {
+		s.Choices = organize.LayoutNames()
+	}
+	read, known := textReaders[s.Key]
+	switch last := len(s.Choices) - 1; {
+	case last > 0:
+		s.Allowed = lang.Textf("%s or %s", strings.Join(s.Choices[:last], ", "), s.Choices[last])
+		read = readOneOf(s.Choices)
+	case !known:
+		read = acceptAny
+	}
+	s.Default, s.Allowed = cmp.Or(s.Default, *target), cmp.Or(s.Allowed, "a path")
+	s.set = parseInto(target, read)
+}
+
+// acceptOff makes set accept off too, which it stores as the zero value, for a time as a negative one.
+func (s *Setting) acceptOff(target reflect.Value) {
+	s.Allowed = lang.Textf("%s, or off", s.Allowed)
+	off, set := reflect.Zero(target.Type()), s.set
+	if off.CanInt() {
+		off = reflect.ValueOf(time.Duration(-1))
+	}
+	s.set = func(v string) error {
+		if v == "off" {
+			target.Set(off)
+			return nil
+		}
+		return set(v)
+	}
 }
 
 // LimiterVariable returns the environment variable of a setting of the limiter: rate_base is ANIVAULT_RATE_BASE.
@@ -62,81 +178,6 @@ func SettingByKey(key string) Setting {
 	panic("no setting " + key) // a bug in the caller
 }
 
-func generalSettings(c *Config) []Setting {
-	return []Setting{
-		secretSetting("tmdb.token", "a TMDB API Read Access Token",
-			"TMDB API Read Access Token (v4), sent as a Bearer header; none sends no key to an address that is not TMDB's.",
-			&c.TMDB.Token),
-		pathSetting("tmdb.token_file", "File whose first line is the token; used when tmdb.token is not set.",
-			&c.TMDB.TokenFile),
-		secretSetting("tmdb.api_key", "a TMDB API key (v3)", "TMDB API key (v3); used when there is no token.",
-			&c.TMDB.APIKey),
-		newSetting("tmdb.base_url", "https://api.themoviedb.org", "an http or https URL",
-			"Where TMDB's API is; a trailing /3 is accepted. Each base URL has its own state and cache.", &c.TMDB.BaseURL,
-			readBaseURL),
-		pathSetting("tmdb.ca_file", "PEM file of further certificate authorities to trust for the base URL.", &c.TMDB.CAFile),
-		newSetting("tmdb.language", "en-US", "a language such as en-US, ko-KR or ja, or several with commas",
-			"Language of titles and episode names, or a list such as ko-KR,en-US: titles are in the first that TMDB has, "+
-				"else in the original.", &c.TMDB.Languages, readLanguages),
-		{
-			Key: "coordinator", Default: "file", set: c.setCoordinator,
-			Allowed: "file, memory, redis://[user@]host:port/db, rediss:// (TLS) or unix:///path?db=0",
-			Doc: "Who shares the limiter: file, all of your processes on this machine; memory, this process alone; an " +
-				"address, all machines that name the same Redis or Valkey.",
-		},
-		pathSetting("coordinator_password_file", "File whose first line is the coordinator's password.",
-			&c.Redis.PasswordFile),
-		pathSetting("coordinator_ca_file",
-			"PEM file of the certificate authorities to trust for a rediss:// coordinator, instead of the system's.",
-			&c.Redis.CAFile),
-		newSetting("coordinator_prefix", "anivault", "letters, digits, dots, underscores, hyphens, colons",
-			"Prefix of all keys in the coordinator.", &c.Redis.Prefix, readPrefix),
-		pathSetting("state_dir", "Folder of the limiter's shared state.", &c.Dirs.State),
-		pathSetting("cache_dir", "Folder of the cache.", &c.Dirs.Cache),
-		pathSetting("data_dir", "Folder of the pins and the title index.", &c.Dirs.Data),
-		sizeSetting("cache.max_size", "512MB",
-			"Largest size of the cache: expired answers are removed first, then the oldest.", "1MiB", &c.Cache.MaxSize),
-		ratioSetting("match.min_confidence", "0.8", "Files with a lower confidence are ambiguous, never a silent guess.",
-			&c.Match.MinConfidence),
-		ratioSetting("match.min_episode_confidence", "0.9",
-			"Files with a lower confidence have their entry, but no season and episode.", &c.Match.MinEpisodeConfidence),
-		choiceSetting("match.type", "What the files are.", &c.Match.Type, "auto", "auto", "tv", "movie"),
-		boolSetting("match.include_adult", "Passed on to TMDB's search.", &c.Match.IncludeAdult),
-		integerSetting("match.jobs", "0",
-			"How many files are parsed at once; not the number of requests, which the limiter decides.",
-			"from 0 (by CPU) to 256", 0, 256, &c.Match.Jobs),
-		urlsSetting("index.anime_lists_url",
-			"https://raw.githubusercontent.com/Anime-Lists/anime-lists/master/anime-list-master.xml,"+
-				"https://cdn.jsdelivr.net/gh/Anime-Lists/anime-lists@master/anime-list-master.xml",
-			"Where index update fetches Anime-Lists' XML: the first address with a good list is used.",
-			&c.Index.AnimeListsURLs),
-		urlsSetting("index.anidb_titles_url", "https://anidb.net/api/anime-titles.xml.gz",
-			"Where index update fetches AniDB's anime-titles, once a day at most.", &c.Index.AniDBTitlesURLs),
-		urlsSetting("index.tmdb_exports_url", "https://files.tmdb.org/p/exports",
-			"The folder in which index update finds TMDB's daily exports of ids.", &c.Index.TMDBExportsURLs),
-		urlsSetting("index.anime_ids_url",
-			"https://raw.githubusercontent.com/Fribb/anime-lists/master/anime-list-full.json,"+
-				"https://cdn.jsdelivr.net/gh/Fribb/anime-lists@master/anime-list-full.json",
-			"Where index update fetches the ids of AniList and MyAnimeList.", &c.Index.AnimeIDsURLs),
-		choiceSetting("log.level", "What is logged to stderr; a log file gets info and above at least.", &c.Log.Level, "warn",
-			"error", "warn", "info", "debug"),
-		choiceSetting("log.format", "Form of log lines.", &c.Log.Format, "logfmt", "logfmt", "json"),
-		pathSetting("log.file", "File to log to as well.", &c.Log.File),
-		sizeSetting("log.max_size", "10MB", "Size at which the log file is rotated.", "4KiB", &c.Log.MaxSize),
-		integerSetting("log.max_files", "4", "How many log files are kept, the current one included.",
-			"from 1 to 100", 1, 100, &c.Log.MaxFiles),
-		newSetting("metrics.file", "", "a path, or - for stdout where it carries no results",
-			"File that metrics are appended to as NDJSON.", &c.Metrics.File, acceptAny),
-		pathSetting("metrics.textfile", "File that metrics are written to in Prometheus' text format.", &c.Metrics.Textfile),
-	}
-}
-
-func newSetting[T any](
-	key, defaultText string, allowed lang.Text, doc string, target *T, read func(string) (T, error),
-) Setting {
-	return Setting{Key: key, Default: defaultText, Allowed: allowed, Doc: doc, set: parseInto(target, read)}
-}
-
 func parseInto[T any](target *T, read func(string) (T, error)) func(string) error {
 	return func(v string) error {
 		value, err := read(v)
@@ -147,10 +188,21 @@ func parseInto[T any](target *T, read func(string) (T, error)) func(string) erro
 	}
 }
 
-func listSetting[T any](
-	key, defaultText string, allowed lang.Text, doc string, target *[]T, read func(string) (T, error),
-) Setting {
-	s := newSetting(key, defaultText, allowed, doc, target, func(v string) (list []T, err error) {
+// textReaders read the texts that are no paths.
+var textReaders = map[string]func(string) (string, error){
+	"coordinator_prefix": readPrefix, "serve.admin_listen": readAdminListen, "serve.socket_group": readGroup,
+}
+
+// listReaders read the lists of texts.
+var listReaders = map[string]func(string) ([]string, error){
+	"tmdb.language": readLanguages, "serve.listen": listOf(readAddress), "serve.hosts": listOf(readHost),
+	"organize.exec":         func(v string) ([]string, error) { return strings.Split(v, argSeparator), nil },
+	"index.anime_lists_url": listOf(readListURL), "index.anidb_titles_url": listOf(readListURL),
+	"index.tmdb_exports_url": listOf(readListURL), "index.anime_ids_url": listOf(readListURL),
+}
+
+func listOf[T any](read func(string) (T, error)) func(string) ([]T, error) {
+	return func(v string) (list []T, err error) {
 		for text := range strings.SplitSeq(v, ",") {
 			item, err := read(strings.TrimSpace(text))
 			if err != nil {
@@ -159,30 +211,10 @@ func listSetting[T any](
 			list = append(list, item)
 		}
 		return list, nil
-	})
-	s.List = true
-	return s
-}
-
-func secretSetting(key string, allowed lang.Text, doc string, target *Secret) Setting {
-	s := newSetting(key, "", allowed, doc, target, readSecret)
-	s.Secret = true
-	return s
-}
-
-func pathSetting(key, doc string, target *string) Setting {
-	return newSetting(key, "", "a path", doc, target, acceptAny)
+	}
 }
 
 func acceptAny(v string) (string, error) { return v, nil }
-
-func choiceSetting(key, doc string, target *string, defaultText string, words ...string) Setting {
-	last := len(words) - 1
-	allowed := lang.Textf("%s or %s", strings.Join(words[:last], ", "), words[last])
-	s := newSetting(key, defaultText, allowed, doc, target, readOneOf(words))
-	s.Choices = words
-	return s
-}
 
 func readOneOf(words []string) func(string) (string, error) {
 	return func(v string) (string, error) {
@@ -193,21 +225,12 @@ func readOneOf(words []string) func(string) (string, error) {
 	}
 }
 
-func sizeSetting(key, defaultText, doc, minimum string, target *int64) Setting {
-	allowed := lang.Textf("a size such as %s", defaultText)
-	return newSetting(key, defaultText, allowed, doc, target, func(v string) (int64, error) {
-		n, err := ParseSize(v)
-		if least, _ := ParseSize(minimum); err == nil && n < least {
-			err = lang.Error("must be %s or more", minimum)
-		}
-		return n, err
-	})
-}
-
-func integerSetting(key, defaultText, doc string, allowed lang.Text, minimum, maximum int, target *int) Setting {
-	return newSetting(
-		key, defaultText, lang.Textf("a whole number %s", allowed), doc, target, readInteger(minimum, maximum),
-	)
+func (s *Setting) readSize(v string) (int64, error) {
+	n, err := ParseSize(v)
+	if least, _ := ParseSize(s.Minimum); err == nil && n < least {
+		err = lang.Error("must be %s or more", s.Minimum)
+	}
+	return n, err
 }
 
 func readInteger(minimum, maximum int) func(string) (int, error) {
@@ -220,73 +243,50 @@ func readInteger(minimum, maximum int) func(string) (int, error) {
 	}
 }
 
-func boolSetting(key, doc string, target *bool) Setting {
-	return newSetting(key, "false", "true or false", doc, target, func(v string) (bool, error) {
-		b, err := strconv.ParseBool(v)
-		if err != nil {
-			err = lang.Error("must be true or false")
-		}
-		return b, err
-	})
-}
-
-func ratioSetting(key, defaultText, doc string, target *float64) Setting {
-	const allowed = "a number from 0 to 1, or a percentage such as 80%"
-	return newSetting(key, defaultText, allowed, doc, target, func(v string) (float64, error) {
-		number, percent := strings.CutSuffix(v, "%")
-		f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-		if percent {
-			f /= 100
-		}
-		if err != nil || !(f >= 0 && f <= 1) {
-			return 0, lang.Error("must be %s", lang.Text(allowed))
-		}
-		return f, nil
-	})
-}
-
-func durationSetting(key, defaultText, doc string, target *time.Duration) Setting {
-	allowed := lang.Textf("a time such as %s, at most 24h", defaultText)
-	return newSetting(key, defaultText, allowed, doc, target, func(v string) (time.Duration, error) {
-		var t ratelimit.Tuning
-		wait, _ := ratelimit.FieldByKey("max_wait")
-		if err := wait.Set(&t, v); err != nil || t.MaxWait <= 0 {
-			return 0, lang.Error("must be a time such as %s, above 0 and at most 24h", defaultText)
-		}
-		return t.MaxWait, nil
-	})
-}
-
-// acceptOff makes a setting also accept off, which it stores in target as the value off.
-func acceptOff[T any](s Setting, target *T, off T) Setting {
-	set := s.set
-	s.Allowed = lang.Textf("%s, or off", s.Allowed)
-	s.set = func(v string) error {
-		if v == "off" {
-			*target = off
-			return nil
-		}
-		return set(v)
+func readBool(v string) (bool, error) {
+	b, err := strconv.ParseBool(v)
+	if err != nil {
+		err = lang.Error("must be true or false")
 	}
-	return s
+	return b, err
 }
 
-// urlsSetting is the URLs of a list for index update, tried in order. They must be https, so that nobody can change the
-// list in transit; http is allowed only on this machine. The value off is stored as nil.
-func urlsSetting(key, defaultText, doc string, target *[]string) Setting {
-	read := func(v string) (string, error) {
-		u, err := url.Parse(v)
-		switch {
-		case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-			return "", lang.Error("must be an https URL, or off")
-		case u.User != nil:
-			return "", lang.Error("must not have a user or password")
-		case u.Scheme == "http" && !isLoopback(u.Hostname()):
-			return "", lang.Error("must be an https URL (http on this very machine only), or off")
-		}
-		return v, nil
+const allowedRatio = "a number from 0 to 1, or a percentage such as 80%"
+
+func readRatio(v string) (float64, error) {
+	number, percent := strings.CutSuffix(v, "%")
+	f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		f /= 100
 	}
-	return acceptOff(listSetting(key, defaultText, "https URLs, tried in order", doc, target, read), target, nil)
+	if err != nil || !(f >= 0 && f <= 1) {
+		return 0, lang.Error("must be %s", lang.Text(allowedRatio))
+	}
+	return f, nil
+}
+
+func (s *Setting) readDuration(v string) (time.Duration, error) {
+	var t ratelimit.Tuning
+	wait, _ := ratelimit.FieldByKey("max_wait")
+	if err := wait.Set(&t, v); err != nil || t.MaxWait <= 0 {
+		return 0, lang.Error("must be a time such as %s, above 0 and at most 24h", s.Default)
+	}
+	return t.MaxWait, nil
+}
+
+// readListURL reads the URL of a list for index update. It must be https, so that nobody can change the list in
+// transit; http is allowed only on this machine.
+func readListURL(v string) (string, error) {
+	u, err := url.Parse(v)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		return "", lang.Error("must be an https URL, or off")
+	case u.User != nil:
+		return "", lang.Error("must not have a user or password")
+	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+		return "", lang.Error("must be an https URL (http on this very machine only), or off")
+	}
+	return v, nil
 }
 
 func readSecret(v string) (Secret, error) {

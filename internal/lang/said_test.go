@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -176,7 +177,7 @@ var unsaid = []*regexp.Regexp{
 	// titles to be looked up
 	regexp.MustCompile(`^%s (%s )?(Season|Part) %[ds]( %s)?( %d)?$`),
 	// rows of their own; a mistake of ours
-	regexp.MustCompile(`^Template of names in the layout custom: %s\.$|^no setting $`),
+	regexp.MustCompile(`^Template of names in the layout custom: %s\.$|^no (setting|field for) $`),
 	regexp.MustCompile(`^(season|offset) N$|form-action|^ *(# |%s)token: %q|default-src|^AniDB %d$|^FAIL  |` +
 		`^tmdb: %s$|^This product uses the TMDB API|^completion of --`),
 }
@@ -204,7 +205,8 @@ func textsOf(t *testing.T, dir string) []text {
 	return slices.DeleteFunc(literalsOf(t, dir), func(s text) bool { return !prose.MatchString(s.text) })
 }
 
-// literalsOf returns the constant strings of a package without its tests, joined where they are added to each other.
+// literalsOf returns the constant strings of a package without its tests, joined where they are added to each other,
+// and the strings of its tables.
 func literalsOf(t *testing.T, dir string) []text {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -235,6 +237,33 @@ func literalsOf(t *testing.T, dir string) []text {
 			}
 			return true
 		})
+	}
+	return append(out, tableTexts(t, dir)...)
+}
+
+// tableTexts returns the strings of the tables of a package, which are lists in JSON.
+func tableTexts(t *testing.T, dir string) (out []text) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []map[string]any
+		if json.Unmarshal(raw, &rows) != nil {
+			continue // not a table
+		}
+		for i, row := range rows {
+			for _, value := range row {
+				if s, ok := value.(string); ok {
+					out = append(out, text{file, fmt.Sprintf("%s: row %d", file, i+1), s})
+				}
+			}
+		}
 	}
 	return out
 }
