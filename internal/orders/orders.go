@@ -3,6 +3,15 @@ package orders
 
 import "slices"
 
+// The orders. A group's is GroupPrefix with the group's name.
+const (
+	TMDB        = "tmdb"
+	Absolute    = "absolute"
+	TVDB        = "tvdb"
+	AniDB       = "anidb"
+	GroupPrefix = "group:"
+)
+
 // Place is a season and episodes of it.
 type Place struct {
 	Season   int   `json:"season" doc:"the season; 0 holds the specials"`
@@ -43,29 +52,21 @@ func (p *Place) clone() *Place {
 	return &Place{Season: p.Season, Episodes: slices.Clone(p.Episodes)}
 }
 
-// The orders of Orders by name. An episode group of TMDB is "group:" and its name.
-const (
-	TMDB     = "tmdb"
-	Absolute = "absolute"
-	TVDB     = "tvdb"
-	AniDB    = "anidb"
-)
-
-// In returns the episodes in an order as file names number them: absolute numbers and AniDB's regular episodes are
-// season 1, AniDB's specials season 0. It returns false if they are not known in that order.
-func (o *Orders) In(order string) (Place, bool) {
+// In returns the episodes in an order; nil if they are not known in it. The season of absolute numbers is 1, that of
+// AniDB's is 1, or 0 for its specials.
+func (o *Orders) In(order string) *Place {
 	switch {
 	case o == nil:
-	case order == TMDB && o.TMDB != nil:
-		return *o.TMDB, true
-	case order == TVDB && o.TVDB != nil:
-		return *o.TVDB, true
+	case order == TMDB:
+		return o.TMDB
 	case order == Absolute && o.Absolute != nil:
-		return Place{Season: 1, Episodes: o.Absolute}, true
+		return &Place{1, o.Absolute}
+	case order == TVDB:
+		return o.TVDB
 	case order == AniDB && o.AniDB != nil && o.AniDB.Special:
-		return Place{Season: 0, Episodes: o.AniDB.Episodes}, true
+		return &Place{0, o.AniDB.Episodes}
 	case order == AniDB && o.AniDB != nil:
-		return Place{Season: 1, Episodes: o.AniDB.Episodes}, true
+		return &Place{1, o.AniDB.Episodes}
 	}
-	return Place{}, false
+	return nil
 }

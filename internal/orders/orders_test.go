@@ -15,21 +15,19 @@ func TestInNumbersEpisodesAsFileNamesDo(t *testing.T) {
 	for _, row := range []struct {
 		in    *Orders
 		order string
-		want  Place
-		known bool
+		want  *Place
 	}{
-		{all, TMDB, Place{2, []int{3}}, true},
-		{all, Absolute, Place{1, []int{27}}, true},
-		{all, TVDB, Place{0, []int{4}}, true},
-		{all, AniDB, Place{1, []int{5}}, true},
-		{special, AniDB, Place{0, []int{6}}, true},
-		{special, TVDB, Place{}, false},
-		{all, "group:DVD", Place{}, false},
-		{nil, TMDB, Place{}, false},
+		{all, TMDB, &Place{2, []int{3}}},
+		{all, Absolute, &Place{1, []int{27}}},
+		{all, TVDB, &Place{0, []int{4}}},
+		{all, AniDB, &Place{1, []int{5}}},
+		{special, AniDB, &Place{0, []int{6}}},
+		{special, TVDB, nil},
+		{all, "group:DVD", nil},
+		{nil, TMDB, nil},
 	} {
-		got, known := row.in.In(row.order)
-		if diff := cmp.Diff(row.want, got); diff != "" || known != row.known {
-			t.Errorf("%s: %v (-want +got):\n%s", row.order, known, diff)
+		if diff := cmp.Diff(row.want, row.in.In(row.order)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", row.order, diff)
 		}
 	}
 }

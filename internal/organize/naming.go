@@ -214,11 +214,11 @@ func (p *Planner) fieldValues(v *video) fieldValues {
 		l := &p.opts.Layout
 		out[fieldSeason], out[fieldEpisode] = strconv.Itoa(v.named.Season), l.formatEpisodes(v.named.Episodes)
 		out[fieldEpisodeTitle], out[fieldOrder] = n.clean(v.episodeTitles), n.clean(v.entry.order)
-		if at, known := v.orders.In(orders.TVDB); known {
+		if at := v.orders.In(orders.TVDB); at != nil {
 			out[fieldTVDBSeason], out[fieldTVDBEpisode] = strconv.Itoa(at.Season), l.formatEpisodes(at.Episodes)
 		}
 		for of, to := range map[string]field{orders.AniDB: fieldAniDBEpisode, orders.Absolute: fieldAbsoluteEpisode} {
-			if at, known := v.orders.In(of); known {
+			if at := v.orders.In(of); at != nil {
 				out[to] = l.formatEpisodes(at.Episodes)
 			}
 		}

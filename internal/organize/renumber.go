@@ -24,20 +24,20 @@ func orderOfFolder(name, written string) string {
 // numberAsFolder gives the videos of a show the numbers of its folder's order. TMDB's stay in a folder with TVDB's ID
 // if TVDB's are known of none of them: then the lists don't have the show.
 func (p *Planner) numberAsFolder(e *plannedEntry) {
-	known := slices.ContainsFunc(e.videos, func(v *video) bool { _, ok := v.orders.In(e.order); return ok })
+	known := slices.ContainsFunc(e.videos, func(v *video) bool { return v.orders.In(e.order) != nil })
 	for _, v := range e.videos {
 		if v.order == e.order || e.code != "" || v.code != "" || v.order == orders.TMDB && !known {
 			continue
 		}
-		at, ok := v.orders.In(e.order)
-		if !ok {
+		at := v.orders.In(e.order)
+		if at == nil {
 			v.skip(CodeNoOrder, lang.Textf("the numbers in %s are those of %s", e.folder.path, e.order))
 			continue
 		}
 		if at.Season != v.named.Season || !slices.Equal(at.Episodes, v.named.Episodes) {
 			p.otherOrders = append(p.otherOrders, e.folder.path)
 		}
-		if v.named = at; !p.opts.Layout.allowsGaps && !areContiguous(at.Episodes) {
+		if v.named = *at; !p.opts.Layout.allowsGaps && !areContiguous(at.Episodes) {
 			v.skip(CodeNotContiguous, lang.Text(joinNumbers(at.Episodes, ", ")))
 		}
 	}

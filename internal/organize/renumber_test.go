@@ -43,7 +43,7 @@ func inOrder(order string) (records []report.Record, paths []string) {
 		if order != orders.TMDB {
 			r.Order, r.Season, r.Episodes = order, nil, nil
 		}
-		if at, known := of.In(order); known && order != orders.TMDB {
+		if at := of.In(order); at != nil && order != orders.TMDB {
 			r.Season, r.Episodes = &at.Season, at.Episodes
 		} else if order != orders.TMDB {
 			r.Reason = "TMDB's specials have no number in it"
