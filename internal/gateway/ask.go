@@ -177,10 +177,7 @@ func (g *Gateway) beginFlight(req *http.Request, key string, a *requester, patie
 }
 
 func (g *Gateway) queueWait(t *ticket) time.Duration {
-	if ahead := g.queue.countAhead(t); ahead > 0 {
-		return time.Duration(float64(ahead) / g.upstream.Rate() * float64(time.Second))
-	}
-	return 0
+	return time.Duration(float64(g.queue.countAhead(t)) / g.upstream.Rate() * float64(time.Second))
 }
 
 func (g *Gateway) refuseFull(why *reason, t *ticket) *refusal {

@@ -88,6 +88,28 @@ func TestFiveHundredWaitingDelayFourLightClientsByATurn(t *testing.T) {
 	}
 }
 
+// A greedy client asked a question last, behind a hundred others of its own. When a light client asks it too, it is
+// sent at the light one's turn.
+func TestAQuestionOfTwoClientsWaitsInTheShorterLine(t *testing.T) {
+	dir := t.TempDir()
+	yaml, tokens := withClients(map[string]string{"greedy": "", "light": ""})
+	synctest.Test(t, func(t *testing.T) {
+		b := begin(t, dir, yaml+"limiter: {rate_base: 5}\n")
+		b.askAs(tokens["light"], "/3/configuration")
+		var asking sync.WaitGroup
+		defer asking.Wait()
+		for i := range 100 {
+			asking.Go(func() { b.askAs(tokens["greedy"], tv(1_000_000+i)) })
+		}
+		time.Sleep(time.Second)
+		asking.Go(func() { b.askAs(tokens["greedy"], tv(7)) })
+		time.Sleep(100 * time.Millisecond)
+		if took := b.askAs(tokens["light"], tv(7)); took > time.Second {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
 // Nothing is sent during a Sleep, and only probes after it; that is no reason to refuse who can wait for its end.
 func TestAShortSleepRefusesNobody(t *testing.T) {
 	dir := t.TempDir()

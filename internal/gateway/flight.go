@@ -68,20 +68,21 @@ var (
 	errDrained     = refuse(reasonShuttingDown, "")
 )
 
-// join returns the running flight of a question, if there is one, and adds a waiter to it. If an interactive request
-// joins a flight that waits as batch, the flight moves to the interactive queue.
+// join returns the running flight of a question, if there is one, and adds a waiter to it. If the waiter is of a better
+// class than the flight, or its client's turn is sooner, the flight moves to that client's line in the queue.
 func (fs *flights) join(key string, a *requester) (f *flight, joined bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	f = fs.byKey[key]
-	if f == nil {
+	if f = fs.byKey[key]; f == nil {
 		return nil, false
 	}
 	f.waiters++
-	if a.class == interactive && f.ticket.class == batch && f.sentAt.IsZero() {
+	own := ticket{client: a.client.Name, weight: a.client.Weight, class: a.class}
+	if f.sentAt.IsZero() && own.class <= f.ticket.class &&
+		(own.class < f.ticket.class || fs.g.queue.countAhead(&own) < fs.g.queue.countAhead(&f.ticket)) {
 		fs.waitingPerClient[f.ticket.client]--
-		fs.waitingPerClient[a.client.Name]++
-		fs.g.queue.requeue(&f.ticket, a.client.Name, a.client.Weight, interactive)
+		fs.waitingPerClient[own.client]++
+		fs.g.queue.requeue(&f.ticket, own.client, own.weight, own.class)
 	}
 	return f, true
 }

@@ -114,7 +114,9 @@ func (f *fairOrder) count(c class) (n int) {
 func (f *fairOrder) countAhead(t *ticket) int {
 	own := 0
 	for _, l := range f.lines[t.class] {
-		if l.client == t.client {
+		if i := slices.Index(l.waiting, t); i >= 0 {
+			own = i
+		} else if l.client == t.client {
 			own = len(l.waiting)
 		}
 	}
