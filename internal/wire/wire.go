@@ -61,7 +61,7 @@ func (c *Codec) Uint64(v *uint64) {
 		*v = c.nextVarint()
 		return
 	}
-	c.putVarint(*v)
+	c.b = binary.AppendUvarint(c.b, *v)
 }
 
 // Int64 codes a number. Those near zero take fewer bytes.
@@ -71,32 +71,10 @@ func (c *Codec) Int64(v *int64) {
 		*v = int64(x>>1) ^ -int64(x&1)
 		return
 	}
-	c.putVarint(uint64(*v<<1) ^ uint64(*v>>63))
-}
-
-// putVarint appends a varint. Most take one or two bytes.
-func (c *Codec) putVarint(x uint64) {
-	switch {
-	case x < 1<<7:
-		c.b = append(c.b, byte(x))
-	case x < 1<<14:
-		c.b = append(c.b, byte(x)|0x80, byte(x>>7))
-	default:
-		c.b = binary.AppendUvarint(c.b, x)
-	}
+	c.b = binary.AppendVarint(c.b, *v)
 }
 
 func (c *Codec) nextVarint() uint64 {
-	if b := c.b[c.offset:]; len(b) > 1 {
-		if b[0] < 0x80 {
-			c.offset++
-			return uint64(b[0])
-		}
-		if b[1] < 0x80 {
-			c.offset += 2
-			return uint64(b[0]&0x7f) | uint64(b[1])<<7
-		}
-	}
 	x, n := binary.Uvarint(c.b[c.offset:])
 	if n <= 0 {
 		c.Fail()
