@@ -239,7 +239,7 @@ func (l *Lock) acquire(ctx context.Context, kind Kind, patience time.Duration) e
 		if err != nil {
 			return err
 		}
-		if l.file.IsAtPathCached() {
+		if l.file.IsAtPath() {
 			return nil
 		}
 		l.closeFile() // another process has removed or replaced the file

@@ -41,9 +41,8 @@ func (e *NotRegularError) Kind() string {
 // File is an open regular file that can check whether it is still at its path.
 type File struct {
 	*os.File
-	path        string
-	id          fileID    // identifies the open file
-	lastChecked time.Time // when the path was last checked
+	path string
+	id   fileID // identifies the open file
 }
 
 // Open opens a regular file like [os.OpenFile]. It follows symbolic links. For anything else it returns a
@@ -85,24 +84,6 @@ func open(path string, flag int, mode fs.FileMode, stat func(string) (fs.FileInf
 
 // IsAtPath reports whether the path still leads to this file: neither it nor a folder above was removed or renamed.
 func (f *File) IsAtPath() bool { return f.id.isAt(f.path) }
-
-const pathCheckInterval = 10 * time.Millisecond
-
-// IsAtPathCached is a quicker IsAtPath for frequent calls. It notices immediately that the file was removed or
-// replaced, but only within pathCheckInterval that the file or a folder above it was renamed. It is not safe for
-// concurrent use.
-func (f *File) IsAtPathCached() bool {
-	if !isLinked(f.File) {
-		return false
-	}
-	if now := time.Now(); now.Sub(f.lastChecked) > pathCheckInterval {
-		if !f.IsAtPath() {
-			return false
-		}
-		f.lastChecked = now
-	}
-	return true
-}
 
 const pollInterval = 10 * time.Millisecond
 

@@ -1,4 +1,4 @@
-//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
+//go:build unix
 
 package lockfile
 
@@ -50,11 +50,6 @@ func idOf(info fs.FileInfo) fileID {
 func (id fileID) isAt(path string) bool {
 	var st unix.Stat_t
 	return unix.Stat(path, &st) == nil && id == fileID{uint64(st.Dev), uint64(st.Ino)} //nolint:unconvert // as above
-}
-
-func isLinked(f *os.File) bool {
-	var st unix.Stat_t
-	return unix.Fstat(int(f.Fd()), &st) == nil && st.Nlink > 0
 }
 
 func flockFile(f *os.File, operation int) error {

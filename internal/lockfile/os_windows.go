@@ -48,5 +48,3 @@ type fileID struct{}
 func idOf(fs.FileInfo) fileID { return fileID{} }
 
 func (fileID) isAt(string) bool { return true }
-
-func isLinked(*os.File) bool { return true }

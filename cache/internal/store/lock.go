@@ -113,7 +113,7 @@ func (l *dbLock) setSessionByte(set bool) (previous bool, err error) {
 }
 
 func (l *dbLock) openFile() (err error) {
-	if l.file != nil && l.file.IsAtPathCached() {
+	if l.file != nil && l.file.IsAtPath() {
 		return nil
 	}
 	if l.file != nil {

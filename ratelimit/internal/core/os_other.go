@@ -1,4 +1,4 @@
-//go:build !(linux || darwin || windows || dragonfly || freebsd || openbsd)
+//go:build !(linux || darwin || windows)
 
 package core
 

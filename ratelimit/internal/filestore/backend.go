@@ -128,7 +128,7 @@ func (b *Backend) lockFolder(ctx context.Context) error {
 }
 
 func (b *Backend) load() (old []byte, damage, err error) {
-	if b.state != nil && !b.state.IsAtPathCached() {
+	if b.state != nil && !b.state.IsAtPath() {
 		b.closeState()
 	}
 	if b.state == nil {
