@@ -5,6 +5,7 @@ import (
 
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/orders"
 )
 
 // A file has the one anime that holds its season and episodes; where it could be two, none.
@@ -13,14 +14,16 @@ func TestTheAnimeThatHoldsAFile(t *testing.T) {
 		numberedSeason(0, 1, 6), numberedSeason(1, 1, 24), numberedSeason(2, 25, 36), numberedSeason(3, 401, 420),
 	}}
 	at := func(anime, season, offset int) index.Candidate {
-		return index.Candidate{Kind: match.TV, AniDBID: anime, Season: ptr(season), Offset: offset}
+		return index.Candidate{Kind: match.TV, AniDBID: anime, Numbering: placed(season, offset)}
 	}
 	cours := []index.Candidate{at(10, 1, 0), at(11, 1, 12), at(12, 2, 0)}
 	specials := []index.Candidate{at(10, 1, 0), at(20, 0, 0), at(21, 0, 2)}
+	whole := []index.Candidate{{AniDBID: 40, Numbering: numbering{Absolute: true}}}
 	ranged := []index.Candidate{
 		{
-			AniDBID: 30, Absolute: true,
-			Ranges: []index.Range{{Season: 1, Start: 1, End: 24}, {Season: 3, Start: 401, End: 420, Offset: -400}},
+			AniDBID: 30, Numbering: numbering{Absolute: true, Ranges: []orders.Range{
+				{Season: 1, Start: 1, End: 24}, {Season: 3, Start: 401, End: 420, Offset: -400},
+			}},
 		},
 	}
 	for _, c := range []struct {
@@ -45,8 +48,8 @@ func TestTheAnimeThatHoldsAFile(t *testing.T) {
 		{"perhaps no longer the last special", specials, 0, []int{4}, 0},
 		{"one by one, numbers that go on", ranged, 3, []int{412}, 30},
 		{"one by one, a season that it leaves out", ranged, 2, []int{30}, 0},
-		{"over all seasons", []index.Candidate{{AniDBID: 40, Absolute: true}}, 2, []int{30}, 40},
-		{"over all seasons, a special", []index.Candidate{{AniDBID: 40, Absolute: true}}, 0, []int{3}, 0},
+		{"over all seasons", whole, 2, []int{30}, 40},
+		{"over all seasons, a special", whole, 0, []int{3}, 0},
 		{"nothing", nil, 1, []int{3}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -62,7 +65,7 @@ func TestTheAnimeThatHoldsAFile(t *testing.T) {
 		entry    *match.Entry
 		want     int
 	}{
-		{"over all seasons", []index.Candidate{{AniDBID: 40, Absolute: true}}, series, 40},
+		{"over all seasons", []index.Candidate{{AniDBID: 40, Numbering: numbering{Absolute: true}}}, series, 40},
 		{"of one season of three", cours[2:], series, 0},
 		{"two cours", cours[:2], &match.Entry{Kind: match.TV, Seasons: series.Seasons[:2]}, 0},
 		{"the only season", cours[:1], &match.Entry{Kind: match.TV, Seasons: series.Seasons[:2]}, 10},

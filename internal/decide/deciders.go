@@ -133,7 +133,7 @@ func (d *Deciders) decide(ctx context.Context, s *series) (res resolution) {
 func (d *Deciders) place(
 	ctx context.Context, files []match.File, res resolution, decided func(match.File, match.Decision),
 ) {
-	elsewhere := d.index.animeIDs(res.Resolution)
+	addElsewhere := d.index.elsewhere(res.Resolution)
 	for round := 0; len(files) > 0; round++ {
 		read := slices.Clone(files)
 		more := make([]bool, len(files))
@@ -153,7 +153,7 @@ func (d *Deciders) place(
 				out = res.adjust(out, read[i].Release)
 			}
 			if out.Status == match.Matched {
-				out.IDs = elsewhere(out)
+				addElsewhere(&out)
 			}
 			decided(files[i], out)
 		}

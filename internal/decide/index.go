@@ -10,6 +10,7 @@ import (
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"
 )
@@ -71,7 +72,7 @@ func (t *titleIndex) find(s match.Series) indexResult {
 				}
 				for _, c := range found {
 					if sequel && !slices.Contains(sequels, text) || lacksSequelMarks(c, text, s) {
-						c.Season, c.Absolute, c.Offset, c.Ranges = nil, false, 0, nil
+						c.Numbering = orders.Numbering{}
 					}
 					out.add(c, s.Special == "")
 				}
@@ -125,7 +126,7 @@ func (i *indexResult) addLooseMatches(x *index.Index, s match.Series) error {
 				return err
 			}
 			for _, c := range found {
-				c.Season, c.Absolute, c.Offset, c.Ranges = nil, false, 0, nil
+				c.Numbering = orders.Numbering{}
 				i.add(c, true)
 			}
 		}

@@ -9,8 +9,13 @@ import (
 
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/release"
 )
+
+type numbering = orders.Numbering
+
+func placed(season, offset int) numbering { return numbering{Season: &season, Offset: offset} }
 
 // A search is done without only where the index leaves few entries in question.
 func TestFewEntriesAreEnough(t *testing.T) {
@@ -68,11 +73,11 @@ func TestFewEntriesAreEnough(t *testing.T) {
 // Without TMDB, an episode is said only where no other anime of the series can be meant.
 func TestEpisodesByTheListsAlone(t *testing.T) {
 	at := func(anime, season, offset int) index.Candidate {
-		return index.Candidate{Kind: match.TV, ID: 1, AniDBID: anime, Season: ptr(season), Offset: offset}
+		return index.Candidate{Kind: match.TV, ID: 1, AniDBID: anime, Numbering: placed(season, offset)}
 	}
 	first, merged, second, specials := at(10, 1, 0), at(11, 1, 12), at(12, 2, 0), at(13, 0, 3)
 	plain := index.Candidate{Kind: match.TV, ID: 1, AniDBID: 10} // a stated season takes the mapping away
-	absolute := index.Candidate{Kind: match.TV, ID: 1, AniDBID: 10, Absolute: true}
+	absolute := index.Candidate{Kind: match.TV, ID: 1, AniDBID: 10, Numbering: numbering{Absolute: true}}
 	for _, c := range []struct {
 		name, file string
 		of         index.Candidate
@@ -122,17 +127,19 @@ func TestListsAreOtherReadingsOfAName(t *testing.T) {
 		},
 	}
 	at := func(text string, season, offset int) index.Candidate {
-		return index.Candidate{Kind: match.TV, AniDBID: 10, Text: text, Season: ptr(season), Offset: offset}
+		return index.Candidate{Kind: match.TV, AniDBID: 10, Text: text, Numbering: placed(season, offset)}
 	}
-	ranged := index.Candidate{Absolute: true, Ranges: []index.Range{
+	ranged := index.Candidate{Numbering: numbering{Absolute: true, Ranges: []orders.Range{
 		{Season: 1, Start: 1, End: 12}, {Season: 2, Start: 13, End: 25, Offset: -12}, {
 			Season: 3, Start: 401, End: 430, Offset: -400,
 		}, {Season: 9, Start: 500, End: 510},
+	}}}
+	rolling := index.Candidate{Numbering: numbering{
+		Absolute: true, Ranges: []orders.Range{{Season: 3, Start: 401, End: 420}},
 	}}
-	rolling := index.Candidate{Absolute: true, Ranges: []index.Range{{Season: 3, Start: 401, End: 420}}}
 	mini := at("Lantern Mini", 0, 2)
 	other := func(offset int) []index.Candidate {
-		return []index.Candidate{mini, {Kind: match.TV, AniDBID: 11, Season: ptr(0), Offset: offset}}
+		return []index.Candidate{mini, {Kind: match.TV, AniDBID: 11, Numbering: placed(0, offset)}}
 	}
 	for _, c := range []struct {
 		name, file string
@@ -191,8 +198,8 @@ func numberedSeason(n, first, last int) match.Season {
 
 // Of two anime of one entry the one among the specials gives way, unless the name says that it is one.
 func TestASpecialGivesWayToTheSeries(t *testing.T) {
-	special := index.Candidate{Kind: match.TV, ID: 1, AniDBID: 10, Season: ptr(0)}
-	series := index.Candidate{Kind: match.TV, ID: 1, AniDBID: 11, Season: ptr(1)}
+	special := index.Candidate{Kind: match.TV, ID: 1, AniDBID: 10, Numbering: numbering{Season: ptr(0)}}
+	series := index.Candidate{Kind: match.TV, ID: 1, AniDBID: 11, Numbering: numbering{Season: ptr(1)}}
 	for _, c := range []struct {
 		name    string
 		found   []index.Candidate
@@ -217,8 +224,8 @@ func TestASpecialGivesWayToTheSeries(t *testing.T) {
 
 // The lists count over all seasons only where they say so, and where the name states no later season.
 func TestMappingOfTheLists(t *testing.T) {
-	absolute := index.Candidate{Absolute: true, Offset: 2}
-	ranged := index.Candidate{Absolute: true, Ranges: []index.Range{{Season: 1, Start: 1, End: 12}}}
+	absolute := index.Candidate{Numbering: numbering{Absolute: true, Offset: 2}}
+	ranged := index.Candidate{Numbering: numbering{Absolute: true, Ranges: []orders.Range{{Season: 1, Start: 1, End: 12}}}}
 	for _, c := range []struct {
 		name   string
 		of     index.Candidate
@@ -233,8 +240,8 @@ func TestMappingOfTheLists(t *testing.T) {
 		},
 		{"over all seasons, a later one stated", absolute, match.Series{HasSeason: true, Season: 3}, nil},
 		{"one by one", ranged, match.Series{}, nil},
-		{"a season", index.Candidate{Season: ptr(2), Offset: 12}, match.Series{}, &match.Mapping{Season: 2, Offset: 12}},
-		{"specials", index.Candidate{Season: ptr(0)}, match.Series{}, nil},
+		{"a season", index.Candidate{Numbering: placed(2, 12)}, match.Series{}, &match.Mapping{Season: 2, Offset: 12}},
+		{"specials", index.Candidate{Numbering: placed(0, 0)}, match.Series{}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, indexMapping{Candidate: c.of}.mapping(c.series)); diff != "" {
@@ -276,7 +283,7 @@ func TestAYearNamesTheBeginning(t *testing.T) {
 		{"the first season", 1, 0, 2011, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := indexMapping{index.Candidate{Season: &c.season, Offset: c.offset}, entry, nil}.withoutLaterSeason(c.year)
+			m := indexMapping{index.Candidate{Numbering: placed(c.season, c.offset)}, entry, nil}.withoutLaterSeason(c.year)
 			if kept := m.Season != nil; kept != c.kept {
 				t.Errorf("the season is kept: %t, want %t", kept, c.kept)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"
 )
@@ -217,7 +218,7 @@ func (m indexMapping) withoutSequel(titles []release.Title) indexMapping {
 		known := func(o match.AltTitle) bool { return title.Compact(o.Title) == rest }
 		if t.From == release.FromName && rest != "" && rest != whole && title.Compact(m.entry.Title) != rest &&
 			title.Compact(m.entry.OriginalTitle) != rest && !slices.ContainsFunc(m.entry.Titles, known) {
-			m.Season, m.Absolute, m.Offset, m.Ranges = nil, false, 0, nil
+			m.Numbering = orders.Numbering{}
 		}
 	}
 	return m
@@ -308,7 +309,7 @@ func (m indexMapping) specialReadings(r release.Release) []release.Release {
 // placeByRanges returns TMDB's season and episode numbers. The lists number each season from 1, but TMDB may continue
 // the numbers of the season before.
 func (m indexMapping) placeByRanges(eps []int) (season int, numbers []int, ok bool) {
-	season, numbers, ok = placeEpisodes(index.Candidate{Ranges: m.Ranges}, eps)
+	season, numbers, ok = placeEpisodes(index.Candidate{Numbering: orders.Numbering{Ranges: m.Ranges}}, eps)
 	list := m.episodeNumbers(season)
 	if !ok || len(list) == 0 {
 		return 0, nil, false

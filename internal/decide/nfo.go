@@ -5,10 +5,12 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/nfo"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/tmdb"
 )
 
@@ -180,18 +182,15 @@ func (d *Deciders) translateTitle(ctx context.Context, res *match.Resolution) {
 	res.Title, res.Origin = e.Title, res.Origin.CombinedWith(origin)
 }
 
-func (t *titleIndex) animeIDs(res match.Resolution) func(match.Decision) match.IDs {
+// elsewhere returns a function that adds what the work and the episodes are in other catalogues to a decision.
+func (t *titleIndex) elsewhere(res match.Resolution) func(*match.Decision) {
 	e := res.Entry
-	switch {
-	case e != nil:
-	case res.Kind == match.Movie: // a search result can be enough to match a film
+	if e == nil { // a search result can be enough to match a film
 		e = &match.Entry{Kind: res.Kind, ID: res.ID}
-	default:
-		return func(match.Decision) match.IDs { return match.IDs{} }
 	}
 	var anime animeOfEntry
 	known := map[int]index.IDs{}
-	if t != nil {
+	if t != nil && (res.Entry != nil || res.Kind == match.Movie) {
 		t.withIndex(func(x *index.Index) (err error) {
 			if anime, err = findAnimeOfEntry(x, e); err != nil {
 				return err
@@ -204,13 +203,40 @@ func (t *titleIndex) animeIDs(res match.Resolution) func(match.Decision) match.I
 			return nil
 		})
 	}
-	return func(d match.Decision) match.IDs {
-		ids := e.IDs
-		if one := known[anime.forDecision(d)]; one.AniDB != 0 {
-			ids.AniDB, ids.AniList, ids.MAL = one.AniDB, one.AniList, one.MAL
+	count := sync.OnceValue(func() *orders.Series { return ordersOf(e, anime.siblings) })
+	return func(d *match.Decision) {
+		d.IDs = e.IDs
+		id := anime.forDecision(*d)
+		if d.Season != nil && len(d.Episodes) > 0 {
+			d.Orders = count().Orders(orders.Place{Season: *d.Season, Episodes: d.Episodes})
+			if exact := d.Orders.AniDB; exact != nil {
+				id = exact.ID
+			}
 		}
-		return ids
+		if one := known[id]; one.AniDB != 0 {
+			d.IDs.AniDB, d.IDs.AniList, d.IDs.MAL = one.AniDB, one.AniList, one.MAL
+		}
 	}
+}
+
+// ordersOf returns an entry's orders; without all of its seasons, TMDB's alone.
+func ordersOf(e *match.Entry, siblings []index.Candidate) *orders.Series {
+	var seasons []orders.Place
+	for _, s := range e.Seasons {
+		if s.Episodes == nil {
+			return orders.NewSeries(nil, 0, nil)
+		}
+		p := orders.Place{Season: s.Number}
+		for _, episode := range s.Episodes {
+			p.Episodes = append(p.Episodes, episode.Number)
+		}
+		seasons = append(seasons, p)
+	}
+	var anime []orders.Anime
+	for _, c := range siblings {
+		anime = append(anime, orders.Anime{ID: c.AniDBID, TMDB: c.Numbering, TVDBID: c.TVDBID, TVDB: c.TVDB})
+	}
+	return orders.NewSeries(seasons, e.IDs.TVDB, anime)
 }
 
 type animeOfEntry struct {
@@ -283,7 +309,8 @@ func (h animeOfEntry) forEpisode(season, episode int) int {
 	if at == 0 {
 		return 0
 	}
-	best, count, next := index.Candidate{Offset: -1}, 0, 0
+	best, count, next := index.Candidate{}, 0, 0
+	best.Offset = -1
 	add := func(c index.Candidate, offset int) {
 		switch {
 		case offset >= at:

@@ -22,6 +22,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/title"
 )
 
@@ -40,28 +41,14 @@ const (
 var sources = []Source{AnimeLists, AniDB, TVExport, FilmExport, AnimeIDs}
 
 type anime struct {
-	ID       int     `json:"-"` // AniDB's id
-	Name     string  `json:"name,omitempty"`
-	TVID     int     `json:"tv,omitempty"`     // TMDB's id of the series, 0 for none
-	Season   *int    `json:"season,omitempty"` // nil: not given, or Absolute is set
-	Absolute bool    `json:"absolute,omitempty"`
-	Offset   int     `json:"offset,omitempty"`
-	MovieIDs []int   `json:"movies,omitempty"`
-	Ranges   []Range `json:"ranges,omitempty"`
+	ID   int    `json:"-"` // AniDB's id
+	Name string `json:"name,omitempty"`
+	TVID int    `json:"tv,omitempty"` // TMDB's id of the series, 0 for none
+	orders.Numbering
+	TVDBID   int              `json:"tvdb_id,omitempty"` // TVDB's id of the series, 0 for none
+	TVDB     orders.Numbering `json:"tvdb,omitzero"`
+	MovieIDs []int            `json:"movies,omitempty"`
 }
-
-// Range maps some of an anime's regular episodes to a season on TMDB. Episode n from Start to End (0: no end) is
-// episode n+Offset of Season. Pairs take precedence and map single episodes.
-type Range struct {
-	Season int                    `json:"season"`
-	Start  int                    `json:"start,omitempty"`
-	End    int                    `json:"end,omitempty"`
-	Offset int                    `json:"offset,omitempty"`
-	Pairs  map[int]TargetEpisodes `json:"pairs,omitempty"`
-}
-
-// TargetEpisodes are TMDB's episodes for one episode of an anime; empty if TMDB does not have it.
-type TargetEpisodes []int
 
 type titleRow struct {
 	anime    int
@@ -96,33 +83,14 @@ type Candidate struct {
 	Popularity   float64
 	AniDBID      int
 	Abbreviation bool // the title is an abbreviation in AniDB's list; several works may share it
-	Season       *int
-	Absolute     bool
-	Offset       int
-	Ranges       []Range
-}
-
-// EpisodePlace returns TMDB's season and episodes for a regular episode, according to the lists.
-func (c Candidate) EpisodePlace(n int) (season int, episodes []int, ok bool) {
-	for _, r := range c.Ranges {
-		if t, listed := r.Pairs[n]; listed {
-			return r.Season, t, len(t) > 0
-		}
-	}
-	for _, r := range c.Ranges {
-		if r.Start > 0 && n >= r.Start && (r.End == 0 || n <= r.End) && n+r.Offset > 0 {
-			return r.Season, []int{n + r.Offset}, true
-		}
-	}
-	if c.Season == nil || n+c.Offset < 0 {
-		return 0, nil, false
-	}
-	return *c.Season, []int{n + c.Offset}, true
+	orders.Numbering
+	TVDBID int // TVDB's id of the series, and how it numbers the anime's episodes
+	TVDB   orders.Numbering
 }
 
 // FileName is the name of the index's file in the data folder. It contains the layout's version: a new layout uses a
 // new file, and the lists must be imported again.
-const FileName = "index-v2.db"
+const FileName = "index-v3.db"
 
 // bucket is one of the file's buckets. In buckets of titles, a key is the normalised title, a zero byte and the id.
 type bucket byte

@@ -11,6 +11,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/orders"
 )
 
 // titleKinds lists the kinds that are not synonyms, as AniDB's XML and its lines write them.
@@ -71,20 +72,24 @@ func readAniDBLines(r io.Reader, yield func(titleRow) error) error {
 	})
 }
 
-// animeElement is an <anime> of Anime-Lists, without the attributes about TVDB.
+// animeElement is an <anime> of Anime-Lists.
 type animeElement struct {
-	ID       string           `xml:"anidbid,attr"`
-	TVID     string           `xml:"tmdbtv,attr"`
-	Season   string           `xml:"tmdbseason,attr"`
-	Offset   string           `xml:"tmdboffset,attr"`
-	MovieIDs string           `xml:"tmdbid,attr"`
-	Name     string           `xml:"name"`
-	Mappings []mappingElement `xml:"mapping-list>mapping"`
+	ID         string           `xml:"anidbid,attr"`
+	TVID       string           `xml:"tmdbtv,attr"`
+	Season     string           `xml:"tmdbseason,attr"`
+	Offset     string           `xml:"tmdboffset,attr"`
+	TVDBID     string           `xml:"tvdbid,attr"`
+	TVDBSeason string           `xml:"defaulttvdbseason,attr"`
+	TVDBOffset string           `xml:"episodeoffset,attr"`
+	MovieIDs   string           `xml:"tmdbid,attr"`
+	Name       string           `xml:"name"`
+	Mappings   []mappingElement `xml:"mapping-list>mapping"`
 }
 
 type mappingElement struct {
 	AniDBSeason string `xml:"anidbseason,attr"`
 	Season      string `xml:"tmdbseason,attr"`
+	TVDBSeason  string `xml:"tvdbseason,attr"`
 	Start       string `xml:"start,attr"`
 	End         string `xml:"end,attr"`
 	Offset      string `xml:"offset,attr"`
@@ -95,14 +100,12 @@ type mappingElement struct {
 // "movie"), which counts as absent.
 func readAnimeLists(r io.Reader, yield func(anime) error) error {
 	return eachElement(r, "anime-list", "anime", func(e animeElement) error {
-		a := anime{ID: parseID(e.ID), Name: strings.TrimSpace(e.Name), TVID: parseID(e.TVID), Offset: parseOffset(e.Offset)}
+		a := anime{
+			ID: parseID(e.ID), Name: strings.TrimSpace(e.Name), TVID: parseID(e.TVID), TVDBID: parseID(e.TVDBID),
+			Numbering: numberingOf(e.Season, e.Offset), TVDB: numberingOf(e.TVDBSeason, e.TVDBOffset),
+		}
 		if a.ID == 0 {
 			return nil
-		}
-		if season := strings.TrimSpace(e.Season); season == "a" {
-			a.Absolute = true
-		} else if n, ok := parseSeason(season); ok {
-			a.Season = &n
 		}
 		for id := range strings.SplitSeq(e.MovieIDs, ",") {
 			if n := parseID(id); n > 0 && len(a.MovieIDs) < maxMovies {
@@ -110,16 +113,36 @@ func readAnimeLists(r io.Reader, yield func(anime) error) error {
 			}
 		}
 		for _, m := range e.Mappings {
-			// Mappings of specials, or without a season on TMDB, are left out.
-			if season, ok := parseSeason(m.Season); ok && strings.TrimSpace(m.AniDBSeason) == "1" {
-				a.Ranges = append(a.Ranges, Range{
-					Season: season, Start: parseID(m.Start), End: parseID(m.End), Offset: parseOffset(m.Offset),
-					Pairs: parsePairs(m.Pairs),
-				})
-			}
+			m.addTo(&a.Numbering, m.Season)
+			m.addTo(&a.TVDB, m.TVDBSeason)
 		}
 		return yield(a)
 	})
+}
+
+func numberingOf(season, offset string) orders.Numbering {
+	x := orders.Numbering{Absolute: strings.TrimSpace(season) == "a", Offset: parseOffset(offset)}
+	if n, ok := parseSeason(season); ok {
+		x.Season = &n
+	}
+	return x
+}
+
+// addTo adds a mapping to a season of a catalogue, unless it has none there.
+func (m *mappingElement) addTo(x *orders.Numbering, season string) {
+	n, ok := parseSeason(season)
+	if !ok {
+		return
+	}
+	r := orders.Range{
+		Season: n, Start: parseID(m.Start), End: parseID(m.End), Offset: parseOffset(m.Offset), Pairs: parsePairs(m.Pairs),
+	}
+	switch strings.TrimSpace(m.AniDBSeason) {
+	case "1":
+		x.Ranges = append(x.Ranges, r)
+	case "0":
+		x.Specials = append(x.Specials, r)
+	}
 }
 
 const (
@@ -131,22 +154,22 @@ const (
 
 // parsePairs reads ";1-5;2-6+7;3-0;": an episode of the anime, and its episodes on TMDB, 0 for none. In some lists an
 // episode with two is written ";2-6;2-7;".
-func parsePairs(s string) map[int]TargetEpisodes {
-	var out map[int]TargetEpisodes
+func parsePairs(s string) map[int][]int {
+	var out map[int][]int
 	for p := range strings.SplitSeq(s, ";") {
 		from, to, ok := strings.Cut(strings.TrimSpace(p), "-")
 		n, err := strconv.Atoi(from)
 		if !ok || err != nil || n < 1 || n > maxNumber || len(out) >= maxPairs {
 			continue
 		}
-		var t TargetEpisodes
+		var t []int
 		for e := range strings.SplitSeq(to, "+") {
 			if m, err := strconv.Atoi(e); err == nil && m > 0 && m <= maxNumber {
 				t = append(t, m)
 			}
 		}
 		if out == nil {
-			out = map[int]TargetEpisodes{}
+			out = map[int][]int{}
 		}
 		out[n] = append(out[n], t...)
 	}

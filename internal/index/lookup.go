@@ -197,8 +197,7 @@ func animeOfID(tx *bolt.Tx, id int) (a anime, ok bool) {
 
 func (a anime) seriesCandidate() Candidate {
 	return Candidate{
-		Kind: match.TV, ID: a.TVID, AniDBID: a.ID, Text: a.Name, Season: a.Season, Absolute: a.Absolute,
-		Offset: a.Offset, Ranges: a.Ranges,
+		Kind: match.TV, ID: a.TVID, AniDBID: a.ID, Text: a.Name, Numbering: a.Numbering, TVDBID: a.TVDBID, TVDB: a.TVDB,
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/release"
 )
 
@@ -88,8 +89,9 @@ type Decision struct {
 	EpisodeTitles     []string
 	AirDate           string // of the first of Episodes, YYYY-MM-DD; "" if unknown
 	EpisodeConfidence *float64
-	Guess             *Guess // the likeliest place of a file without a season; nil if none is likelier than others
-	IDs               IDs    // set only for a matched file
+	Guess             *Guess         // the likeliest place of a file without a season; nil if none is likelier than others
+	IDs               IDs            // set only for a matched file
+	Orders            *orders.Orders // of Episodes; set only for a matched file with a place
 }
 
 // Guess is a place that is not certain enough. It has at least one episode.

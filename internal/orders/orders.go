@@ -1,4 +1,5 @@
-// Package orders counts the episodes of a TMDB series as other catalogues count them.
+// Package orders counts the episodes of a TMDB series as other catalogues count them. An answer is right according to
+// the lists and to TMDB, or there is none: nothing is guessed, and of several episodes either all are known or none.
 package orders
 
 import "slices"
@@ -12,13 +13,13 @@ const (
 	GroupPrefix = "group:"
 )
 
-// Place is a season and episodes of it.
+// Place is a season and episodes of it, in ascending order.
 type Place struct {
 	Season   int   `json:"season" doc:"the season; 0 holds the specials"`
 	Episodes []int `json:"episodes,omitempty" doc:"the episodes"`
 }
 
-// AniDBPlace is episodes of one anime.
+// AniDBPlace is episodes of one anime, in ascending order.
 type AniDBPlace struct {
 	ID       int   `json:"id" doc:"AniDB's id of the anime"`
 	Special  bool  `json:"special,omitempty" doc:"true where the numbers are those of its specials"`

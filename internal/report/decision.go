@@ -97,7 +97,7 @@ func (r *Record) setEntry(d match.Decision) {
 	}
 	r.Kind, r.TMDBID, r.Title, r.Year = string(d.Kind), d.ID, d.Title, d.Year
 	r.OriginalTitle, r.Season, r.Episodes, r.EpisodeTitles = d.OriginalTitle, d.Season, d.Episodes, d.EpisodeTitles
-	r.AirDate = d.AirDate
+	r.AirDate, r.Orders = d.AirDate, d.Orders
 	if d.EpisodeConfidence != nil {
 		r.EpisodeConfidence = new(roundConfidence(*d.EpisodeConfidence))
 	}

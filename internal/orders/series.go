@@ -1,0 +1,373 @@
+package orders
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Anime is one anime of AniDB that the lists map to a TMDB series, and to TVDB's series TVDBID (0: none).
+type Anime struct {
+	ID         int
+	TMDB, TVDB Numbering
+	TVDBID     int
+}
+
+// Numbering is how a catalogue numbers the episodes of an anime. Ranges and Specials take precedence over Season and
+// Offset, which say that regular episode n is episode n+Offset of the season; so do Absolute and Offset, which count
+// over all regular seasons. Specials have no default.
+type Numbering struct {
+	Season   *int    `json:"season,omitempty"` // nil: not given, or Absolute is set
+	Absolute bool    `json:"absolute,omitempty"`
+	Offset   int     `json:"offset,omitempty"`
+	Ranges   []Range `json:"ranges,omitempty"`   // of the anime's regular episodes
+	Specials []Range `json:"specials,omitempty"` // of its specials
+}
+
+// Range maps some of an anime's episodes to a season. Episode n from Start to End (0: no end) is episode n+Offset of
+// Season. Pairs take precedence and map single episodes.
+type Range struct {
+	Season int           `json:"season"`
+	Start  int           `json:"start,omitempty"`
+	End    int           `json:"end,omitempty"`
+	Offset int           `json:"offset,omitempty"`
+	Pairs  map[int][]int `json:"pairs,omitempty"` // empty: the catalogue does not have the episode
+}
+
+func (r Range) contains(n int) bool {
+	return r.Start > 0 && n >= r.Start && (r.End == 0 || n <= r.End) && n+r.Offset > 0
+}
+
+// EpisodePlace returns the season and the episodes of a regular episode, according to the lists.
+func (x *Numbering) EpisodePlace(n int) (season int, episodes []int, ok bool) {
+	t := x.target(false, n)
+	return t.season, t.episodes, t.rule != notMapped && t.rule != byAbsolute && t.episodes[0] >= 0
+}
+
+// target is what a Numbering says of an episode. first is the least number that the same rule leads to.
+type target struct {
+	season   int
+	episodes []int
+	first    int
+	rule     rule
+}
+
+type rule byte
+
+const (
+	notMapped rule = iota
+	byRange
+	bySeason
+	byAbsolute
+)
+
+func (x *Numbering) target(special bool, n int) target {
+	list := x.Ranges
+	if special {
+		list = x.Specials
+	}
+	excluded := false
+	for _, r := range list {
+		to, listed := r.Pairs[n]
+		if len(to) > 0 {
+			first := to[0]
+			for _, all := range r.Pairs {
+				for _, e := range all {
+					first = min(first, e)
+				}
+			}
+			return target{r.Season, to, first, byRange}
+		}
+		excluded = excluded || listed
+	}
+	for _, r := range list {
+		if !excluded && r.contains(n) {
+			return target{r.Season, []int{n + r.Offset}, r.Start + r.Offset, byRange}
+		}
+	}
+	switch {
+	case excluded || special:
+	case x.Absolute:
+		return target{0, []int{n + x.Offset}, 1 + x.Offset, byAbsolute}
+	case x.Season != nil:
+		return target{*x.Season, []int{n + x.Offset}, 1 + x.Offset, bySeason}
+	}
+	return target{}
+}
+
+// lists reports whether the lists name a regular episode of the anime.
+func (a *Anime) lists(n int) bool {
+	for _, r := range slices.Concat(a.TMDB.Ranges, a.TVDB.Ranges) {
+		if len(r.Pairs[n]) > 0 || r.End > 0 && r.contains(n) {
+			return true
+		}
+	}
+	return n == 1
+}
+
+// spot is one episode in one order. Of AniDB's, season is 0 for a special and 1 for others.
+type spot struct{ anime, season, episode int }
+
+func spotsOf(anime int, p Place) []spot {
+	var out []spot
+	for _, n := range p.Episodes {
+		out = append(out, spot{anime, p.Season, n})
+	}
+	return out
+}
+
+// relation says which episodes of TMDB, side 0, are which of another order, side 1.
+type relation [2]map[spot]*unit
+
+// unit is a smallest set of episodes that are the same on both sides: one on each, or several where an episode of one
+// side is two of the other. It is bad if two anime claim an episode.
+type unit struct {
+	sides [2][]spot
+	anime int
+	bad   bool
+}
+
+func (r *relation) add(anime int, pair [2]spot) {
+	joined := &unit{anime: anime}
+	for side, s := range pair {
+		if r[side] == nil {
+			r[side] = map[spot]*unit{}
+		}
+		u := r[side][s]
+		switch {
+		case u == joined:
+		case u == nil:
+			joined.sides[side] = append(joined.sides[side], s)
+		default:
+			u.bad = u.bad || joined.bad || u.anime != joined.anime
+			for side, more := range joined.sides {
+				u.sides[side] = append(u.sides[side], more...)
+			}
+			joined = u
+		}
+	}
+	for side, all := range joined.sides {
+		for _, s := range all {
+			r[side][s] = joined
+		}
+	}
+}
+
+// translate returns what the episodes of one side are on the other; nil unless they are whole units, and all of one
+// season of one anime there.
+func (r *relation) translate(side int, in []spot) (anime int, place *Place) {
+	var units []*unit
+	var out []spot
+	left := len(in)
+	for _, s := range in {
+		u := r[side][s]
+		if u == nil || u.bad {
+			return 0, nil
+		}
+		if !slices.Contains(units, u) {
+			units, out, left = append(units, u), append(out, u.sides[1-side]...), left-len(u.sides[side])
+		}
+	}
+	if left != 0 || len(out) == 0 {
+		return 0, nil
+	}
+	p := &Place{Season: out[0].season}
+	for _, s := range out {
+		if s.anime != out[0].anime || s.season != p.Season {
+			return 0, nil
+		}
+		p.Episodes = append(p.Episodes, s.episode)
+	}
+	slices.Sort(p.Episodes)
+	return out[0].anime, p
+}
+
+// Series counts the episodes of a TMDB series.
+type Series struct {
+	seasons     map[int][]int // TMDB's episode numbers
+	spots       []spot        // all episodes, the specials last
+	regular     int           // how many of spots are regular
+	rank        map[spot]int  // indices in spots
+	tvdb, anidb relation
+}
+
+// NewSeries returns the series that has seasons at TMDB and the id tvdb at TVDB, 0 if it is not known.
+func NewSeries(seasons []Place, tvdb int, anime []Anime) *Series {
+	s := &Series{seasons: map[int][]int{}, rank: map[spot]int{}}
+	seasons = slices.Clone(seasons)
+	slices.SortFunc(seasons, func(a, b Place) int {
+		return cmp.Or(cmp.Compare(min(b.Season, 1), min(a.Season, 1)), cmp.Compare(a.Season, b.Season))
+	})
+	for _, p := range seasons {
+		p.Episodes = slices.Compact(slices.Sorted(slices.Values(p.Episodes)))
+		s.seasons[p.Season] = p.Episodes
+		s.spots = append(s.spots, spotsOf(0, p)...)
+		if p.Season > 0 {
+			s.regular = len(s.spots)
+		}
+	}
+	for i, at := range s.spots {
+		s.rank[at] = i
+	}
+	anime = slices.Clone(anime)
+	starts := make([]int, len(anime))
+	for i := range anime {
+		a := &anime[i]
+		if first := s.find(a.TMDB.target(false, 1)); first != nil {
+			starts[i] = s.rank[first[0]]
+		}
+		if a.TVDBID != tvdb || tvdb == 0 {
+			a.TVDB = Numbering{}
+		}
+	}
+	// The lists do not say how many episodes an anime has: it ends where the next one begins.
+	for i, a := range anime {
+		end, tvdbEnd := len(s.spots), math.MaxInt
+		for j := range anime {
+			if starts[j] > starts[i] {
+				end = min(end, starts[j])
+			}
+			next := anime[j].TVDB.target(false, 1)
+			if next.rule == notMapped || next.rule == byAbsolute || a.TVDB.Season == nil || next.season != *a.TVDB.Season {
+				continue
+			}
+			if first := next.episodes[0]; first > a.TVDB.Offset+1 {
+				tvdbEnd = min(tvdbEnd, first)
+			}
+		}
+		s.addAnime(&a, end, tvdbEnd)
+	}
+	return s
+}
+
+// addAnime adds an anime. What no range maps ends before the end-th of spots, and before the episode tvdbEnd at TVDB.
+func (s *Series) addAnime(a *Anime, end, tvdbEnd int) {
+	for _, special := range []bool{false, true} {
+		for _, n := range s.numbersOf(a, special) {
+			own := spot{a.ID, 1, n}
+			if special {
+				own.season = 0
+			}
+			to, other := a.TMDB.target(special, n), a.TVDB.target(special, n)
+			if other.rule == byAbsolute || other.rule == bySeason && other.episodes[0] >= tvdbEnd {
+				other = target{}
+			}
+			for _, at := range s.find(to) {
+				if to.rule != byRange && (s.rank[at] >= end || at.season == 0 && !a.lists(n)) {
+					continue
+				}
+				s.anidb.add(a.ID, [2]spot{at, own})
+				for _, e := range other.episodes {
+					s.tvdb.add(a.ID, [2]spot{at, {0, other.season, e}})
+				}
+			}
+		}
+	}
+}
+
+// numbersOf returns the numbers that may be of an anime's episodes at TMDB.
+func (s *Series) numbersOf(a *Anime, special bool) []int {
+	var out []int
+	ranges := a.TMDB.Specials
+	if !special {
+		ranges = a.TMDB.Ranges
+		for n := range len(s.spots) {
+			out = append(out, n+1, n+1-a.TMDB.Offset)
+		}
+	}
+	for _, r := range ranges {
+		for n := range r.Pairs {
+			out = append(out, n)
+		}
+		for n := range s.spots {
+			if r.contains(r.Start + n) {
+				out = append(out, r.Start+n)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(n int) bool { return n < 1 })
+}
+
+// find returns TMDB's episodes, or nil if it does not have all of them. The lists count from the start of a season.
+// Where TMDB continues the numbers of the season before, they may mean either count: if both are possible, find
+// returns nil.
+func (s *Series) find(t target) []spot {
+	if t.rule == byAbsolute {
+		if n := t.episodes[0]; n >= 1 && n <= s.regular {
+			return s.spots[n-1 : n]
+		}
+		return nil
+	}
+	list := s.seasons[t.season]
+	if len(list) == 0 || list[0] > 1 && t.first >= list[0] && t.first <= len(list) {
+		return nil
+	}
+	var out []spot
+	for _, n := range t.episodes {
+		if list[0] > 1 && t.first < list[0] && n >= 1 && n <= len(list) {
+			n = list[n-1]
+		}
+		at := spot{0, t.season, n}
+		if _, ok := s.rank[at]; !ok {
+			return nil
+		}
+		out = append(out, at)
+	}
+	return out
+}
+
+// Orders returns TMDB's episodes in all orders in which they are known.
+func (s *Series) Orders(p Place) *Orders {
+	o := &Orders{TMDB: &p}
+	in := spotsOf(0, p)
+	for _, at := range in {
+		n, ok := s.rank[at]
+		if !ok || n >= s.regular {
+			o.Absolute = nil
+			break
+		}
+		o.Absolute = append(o.Absolute, n+1)
+	}
+	_, o.TVDB = s.tvdb.translate(0, in)
+	if id, at := s.anidb.translate(0, in); at != nil {
+		o.AniDB = &AniDBPlace{id, at.Season == 0, at.Episodes}
+	}
+	return o
+}
+
+// ToTMDB returns TMDB's place of episodes that are known in another order, which is not a group's; nil if it is not
+// known. Anime is AniDB's id, for AniDB's order alone.
+func (s *Series) ToTMDB(order string, anime int, p Place) (place *Place) {
+	switch order {
+	case AniDB:
+		_, place = s.anidb.translate(1, spotsOf(anime, p))
+	case TVDB:
+		_, place = s.tvdb.translate(1, spotsOf(0, p))
+	case Absolute:
+		for _, n := range p.Episodes {
+			if n < 1 || n > s.regular || place != nil && place.Season != s.spots[n-1].season {
+				return nil
+			}
+			if place == nil {
+				place = &Place{Season: s.spots[n-1].season}
+			}
+			place.Episodes = append(place.Episodes, s.spots[n-1].episode)
+		}
+	}
+	return place
+}
+
+// Group is the order of an episode group at TMDB.
+type Group relation
+
+// Add adds an episode of TMDB as the n-th, from 1, of a part of the group.
+func (g *Group) Add(season, episode, part, n int) {
+	(*relation)(g).add(0, [2]spot{{0, season, episode}, {0, part, n}})
+}
+
+// Place returns the episodes' place in the group; nil if it does not have all of them in one part.
+func (g *Group) Place(p Place) *Place {
+	_, out := (*relation)(g).translate(0, spotsOf(0, p))
+	return out
+}
