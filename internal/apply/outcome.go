@@ -1,6 +1,7 @@
 package apply
 
 import (
+	_ "embed" // for the meanings of codes
 	"errors"
 	"io/fs"
 	"maps"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
+	"github.com/anivault/anivault/internal/wordlist"
 )
 
 // Status is the result for one file.
@@ -209,51 +211,29 @@ const (
 	codeOriginalEdited organize.Code = "original_edited" // shown as CodeEdited, with another text
 )
 
-var codeMeanings = []struct {
-	code organize.Code
-	text string
-}{
-	{CodeChanged, "it is not the file that was planned: gone, changed or replaced since"},
-	{organize.CodeExists, "something else is there"},
-	{organize.CodeCrossDevice, "its target is on another file system or mount"},
-	{CodeNotPermitted, "the system does not allow it"},
-	{CodeTooManyLinks, "the file system allows no more hard links to it"},
-	{CodeNoSpace, "the disk or the quota is full"},
-	{organize.CodeNameTooLong, "its name is too long"},
-	{organize.CodeOutsideRoot, "a link, or something that is not a folder, is in the way: name the real folder with --to"},
-	{CodeOldNameTaken, "something else has its old name"},
-	{CodeMovedAway, "it is no longer where the run left it"},
-	{CodeEdited, "it was changed since"},
-	{CodeOriginalGone, "the original is gone: this is the last copy"},
-	{CodeNoExclusiveRename, "the file system can't rename without replacing"},
-	{organize.CodeSameFile, "its new name is another hard link to the same file"},
-	{CodeBundleRefused, "it belongs to a file that can't be put in place"},
-	{CodeNotCached, "TMDB's answer about it is no longer cached"},
-	{CodeForeignNFO, "a file about something else is already there"},
-	{organize.CodeNoReflink, "the file system can't share blocks between files"},
-	{organize.CodeNoSymlink, "the file system has no symbolic links"},
-	{CodeUnprovenCopy, "no record shows that the run made this copy"},
-	{CodeTargetGone, "it is no longer there: somebody moved or removed it"},
-	{CodeTargetReplaced, "something else is there now"},
-	{CodeNotReached, "the run ended before reaching it"},
-	{organize.CodeNotRegular, "not a regular file"},
-	{organize.CodeUnreadable, "the system failed"},
-}
+// codeMeanings has the texts of the codes above, and of those of planning that mean something else here.
+var codeMeanings = wordlist.Table[struct {
+	Code    organize.Code
+	Meaning string
+}](codesJSON)
+
+//go:embed codes.json
+var codesJSON []byte
 
 // Codes returns all codes that a Problem can have.
 func Codes() []organize.Code {
 	var out []organize.Code
-	for _, m := range codeMeanings {
-		out = append(out, m.code)
+	for _, m := range codeMeanings() {
+		out = append(out, m.Code)
 	}
 	return out
 }
 
 // Meaning returns the explanation of a code as a clause, such as "the disk or the quota is full".
 func Meaning(c organize.Code) string {
-	for _, m := range codeMeanings {
-		if m.code == c {
-			return m.text
+	for _, m := range codeMeanings() {
+		if m.Code == c {
+			return m.Meaning
 		}
 	}
 	return c.Meaning()

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	_ "embed" // for the table of flags
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +20,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/internal/wordlist"
 )
 
 // invocation is one execution of a command, with everything its code gets.
@@ -249,60 +252,11 @@ func (f *factory) confirm(ctx context.Context, yes bool, question, ifNo lang.Tex
 	return false, nil
 }
 
-var settingFlags = []struct {
-	key, name string
-	usage     lang.Text
-}{
-	{"log.level", "log-level", "log `LEVEL` on stderr: error, warn, info or debug"},
-	{"log.format", "log-format", "log `FORMAT`: logfmt or json"},
-	{"log.file", "log-file", "log to `FILE` as well"},
-	{"metrics.file", "metrics-file", "append metrics to `FILE` as NDJSON"},
-	{"metrics.textfile", "metrics-textfile", "write metrics to `FILE` in Prometheus' text format"},
+// settingFlags are the flags that set a setting. The usage of --layout lists the servers.
+var settingFlags = wordlist.Table[struct{ Setting, Name, Usage string }](flagsJSON)
 
-	{"tmdb.language", "language", "title `LANGUAGE`, such as ko-KR, or several: ko-KR,en-US"},
-	{"limiter.max_wait", "max-wait", "`TIME` one request may wait before it is sent, retries included"},
-	{"limiter.request_timeout", "request-timeout", "timeout for one HTTP request, a `TIME` such as 15s"},
-	{"limiter.auto_recover", "auto-recover", "wait out an outage; in CacheOnly, probe TMDB every `PERIOD`, such as 15m"},
-	{"match.min_confidence", "min-confidence", "a file with a confidence below `NUMBER` (0 to 1) is ambiguous"},
-	{
-		"match.min_episode_confidence", "min-episode-confidence",
-		"a file with a confidence below `NUMBER` (0 to 1) gets no season and episode",
-	},
-	{"match.type", "type", "media `KIND`: auto, tv or movie"},
-	{"match.include_adult", "include-adult", "let TMDB's search return adult titles"},
-	{"match.jobs", "jobs", "read and parse `N` files at once; does not change the number of requests (default: by CPU)"},
-	{"serve.admin_listen", "admin-listen", "`ADDR` of the page and the API for admins, host:port, or off"},
-
-	{"organize.to", "to", "`FOLDER` to organize the library in; it must exist"},
-	{"organize.to_tv", "to-tv", "`FOLDER` for series, instead of --to"},
-	{"organize.to_movies", "to-movies", "`FOLDER` for films, instead of --to"},
-	{"organize.mode", "mode", "`HOW` files are put in place: hardlink, move, symlink, copy or reflink"},
-	{"organize.or", "or", "`WHAT` to do where the mode can't cross file systems: off skips the file, copy copies it"},
-	{
-		"organize.layout", "layout",
-		lang.Text(fmt.Sprintf(layoutUsage, serverLayouts())),
-	},
-	{"organize.min_confidence", "min-confidence", "skip files with a confidence below this `NUMBER` from 0 to 1"},
-	{
-		"organize.on_conflict", "on-conflict",
-		"`WHAT` to do with files that would get the same name: report skips them, version gives them labels",
-	},
-	{
-		"organize.extras", "extras",
-		"`WHAT` to do with trailers, creditless openings and other extras: leave skips them, follow puts them with their " +
-			"series or film",
-	},
-	{
-		"organize.nfo", "nfo",
-		"`WHICH` files for media servers are written: off, ids (which entry it is), full (all that is known), " +
-			"auto (ids for kodi)",
-	},
-	{"organize.exec", "exec", "`PROGRAM` that runs once something was changed, with the changed folders on its stdin"},
-
-	{"watch.settle", "settle", "wait until nothing in a folder has changed for `TIME`"},
-	{"watch.rescan", "rescan", "rescan everything every `TIME`, in addition to the system's notifications"},
-	{"watch.poll", "poll", "rescan everything every `TIME` where there are no notifications, such as on network shares"},
-}
+//go:embed flags.json
+var flagsJSON []byte
 
 // hiddenDefaults are settings whose flags show no default in the help: -v changes it, or the usage names the values.
 var hiddenDefaults = []string{"log.level", "log.format", "match.jobs"}
@@ -315,22 +269,22 @@ func serverLayouts() string {
 const settingAnnotation = "setting"
 
 func addSettingFlags(cmd *cobra.Command, flags *pflag.FlagSet, keys ...string) {
-	for _, row := range settingFlags {
-		if !slices.Contains(keys, row.key) {
+	for _, row := range settingFlags() {
+		if !slices.Contains(keys, row.Setting) {
 			continue
 		}
-		s := config.SettingByKey(row.key)
+		s, usage := config.SettingByKey(row.Setting), cmp.Or(row.Usage, fmt.Sprintf(layoutUsage, serverLayouts()))
 		if s.Default == "false" {
-			flags.Bool(row.name, false, string(row.usage))
+			flags.Bool(row.Name, false, usage)
 		} else {
-			flags.String(row.name, s.Default, string(row.usage))
+			flags.String(row.Name, s.Default, usage)
 		}
-		_ = flags.SetAnnotation(row.name, settingAnnotation, []string{row.key}) // the flag exists
-		if slices.Contains(hiddenDefaults, row.key) {
-			flags.Lookup(row.name).DefValue = ""
+		_ = flags.SetAnnotation(row.Name, settingAnnotation, []string{s.Key}) // the flag exists
+		if slices.Contains(hiddenDefaults, s.Key) {
+			flags.Lookup(row.Name).DefValue = ""
 		}
 		if len(s.Choices) > 0 {
-			completeWords(cmd, row.name, s.Choices...)
+			completeWords(cmd, row.Name, s.Choices...)
 		}
 	}
 }

@@ -255,9 +255,9 @@ func TestFlagsAndSettingsAgree(t *testing.T) {
 			})
 		}
 	})
-	for _, row := range settingFlags {
-		if !met[row.key] {
-			t.Errorf("no command has --%s for %s", row.name, row.key)
+	for _, row := range settingFlags() {
+		if !met[row.Setting] {
+			t.Errorf("no command has --%s for %s", row.Name, row.Setting)
 		}
 	}
 }

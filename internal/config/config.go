@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/wordlist"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/redisstore"
 )
@@ -179,7 +180,9 @@ func (c *Config) ErrorFor(key string, reason lang.Text) *Error {
 type Variable struct{ Name, Doc string }
 
 // OtherVariables returns the environment variables that anivault reads or sets besides those of the settings.
-func OtherVariables() []Variable { return readTable[Variable](variablesJSON) }
+func OtherVariables() []Variable { return otherVariables() }
+
+var otherVariables = wordlist.Table[Variable](variablesJSON)
 
 //go:embed variables.json
 var variablesJSON []byte

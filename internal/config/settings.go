@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	_ "embed" // for the table of settings
-	"encoding/json"
 	"io/fs"
 	"net/netip"
 	"net/url"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
+	"github.com/anivault/anivault/internal/wordlist"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/redisstore"
 )
@@ -41,7 +41,7 @@ type Setting struct {
 //go:embed settings.json
 var settingsJSON []byte
 
-var settingRows = sync.OnceValue(func() []Setting { return readTable[Setting](settingsJSON) })
+var settingRows = wordlist.Table[Setting](settingsJSON)
 
 // argSeparator separates a program and its arguments. No argument can contain it.
 const argSeparator = "\x00"
@@ -71,14 +71,6 @@ func newSettings(c *Config) []Setting {
 		})
 	}
 	return all
-}
-
-// readTable reads a table that is part of the program.
-func readTable[Row any](text []byte) (rows []Row) {
-	if err := json.Unmarshal(text, &rows); err != nil {
-		panic(err) // a bug
-	}
-	return rows
 }
 
 // addTargets adds a pointer to each field of a struct that has the key of a setting.

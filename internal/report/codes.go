@@ -1,10 +1,12 @@
 package report
 
 import (
+	_ "embed" // for the error codes
 	"slices"
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/wordlist"
 )
 
 // StatusInfo describes a status. The summary, help texts and documents use it.
@@ -25,7 +27,7 @@ var statuses = []StatusInfo{
 var matchedWithoutEpisode = StatusInfo{Matched, "the series is known, but not the episode"}
 
 // Statuses returns all statuses, in the order in which summaries count them.
-func Statuses() []StatusInfo { return append([]StatusInfo(nil), statuses...) }
+func Statuses() []StatusInfo { return slices.Clone(statuses) }
 
 // Info returns the description of a status; for an unknown status, it has only the name.
 func (s Status) Info() StatusInfo {
@@ -64,59 +66,22 @@ type CodeInfo struct {
 	Next    lang.Text // what the user can do about it
 }
 
-var codes = []CodeInfo{
-	{
-		CodeBlocked, Pending, "requests are paused, and there is no cached answer",
-		"run the same command again later; `anivault status` says when",
-	},
-	{
-		CodeAcquireTimeout, Pending, "the request was not sent within --max-wait",
-		"run the same command again, or allow more with --max-wait 10m",
-	},
-	{
-		CodeRequestTimeout, Pending, "TMDB did not answer within --request-timeout",
-		"run the same command again, or allow more with --request-timeout 30s",
-	},
-	{
-		CodeUpstream, Pending, "TMDB, or a server in front of it, answered with an error even after retries",
-		"run the same command again later; `anivault status` shows how TMDB is doing",
-	},
-	{
-		CodeNetwork, Pending, "TMDB could not be reached",
-		"anivault doctor",
-	},
-	{
-		CodeMalformedResponse, Pending, "the response did not come from TMDB, or was incomplete",
-		"run the same command again; `anivault doctor` finds a proxy that answers in TMDB's place",
-	},
-	{
-		CodeBudget, Pending, "the request budget is spent",
-		"run the same command again later; `anivault status` says when the budget renews",
-	},
-	{CodeUnauthorized, Failed, "TMDB refused the credentials", "`anivault config init` asks for a token and checks it"},
-	{
-		CodeTLS, Failed, "the connection is not TMDB's: its certificate or its redirect is wrong",
-		"`anivault doctor` says what is wrong; a proxy's own certificate goes into ANIVAULT_TMDB_CA_FILE",
-	},
-	{
-		CodeNotFound, Failed, "the path does not exist, or TMDB no longer has the entry",
-		"check the path, or the id in its name or pin: TMDB may have deleted that entry",
-	},
-	{CodeUnreadable, Failed, "the file or folder can't be read", "check its permissions"},
-	{CodeInternal, Failed, "a bug of anivault", "run it again with --log-file and -vv and report it"},
-}
+//go:embed codes.json
+var codesJSON []byte
+
+var codes = wordlist.Table[CodeInfo](codesJSON)
 
 // Codes returns all error codes. Those that leave a file pending come first.
-func Codes() []CodeInfo { return append([]CodeInfo(nil), codes...) }
+func Codes() []CodeInfo { return slices.Clone(codes()) }
 
 // Info returns the description of a code; an unknown code has that of an internal error.
 func (c Code) Info() CodeInfo {
-	for _, row := range codes {
+	for _, row := range codes() {
 		if row.Code == c {
 			return row
 		}
 	}
-	row := codes[len(codes)-1]
+	row := CodeInternal.Info()
 	row.Code = c
 	return row
 }

@@ -1,4 +1,5 @@
-// Package wordlist reads lists of words from text files. People can add a word to them without knowing Go:
+// Package wordlist reads the data files of the program: tables in JSON, and lists of words, to which people can add a
+// word without knowing Go:
 //
 //	# a comment
 //	[source Dolby Digital | weak]
@@ -9,10 +10,23 @@
 package wordlist
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
+
+// Table returns a function that returns the rows of a table, a list in JSON. It reads them when it is first called, and
+// panics if they have a mistake.
+func Table[Row any](text []byte) func() []Row {
+	return sync.OnceValue(func() (rows []Row) {
+		if err := json.Unmarshal(text, &rows); err != nil {
+			panic(err)
+		}
+		return rows
+	})
+}
 
 // Section is a section of a file: words with the same kind, value and flags.
 type Section struct {
