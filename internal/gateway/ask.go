@@ -90,8 +90,8 @@ func (a *requester) hold(r *reply) error {
 	return nil
 }
 
-// askOrWait joins the question's flight or begins one, and waits for it. If the flight ran out of its initiator's
-// patience and this request has more, it begins another.
+// askOrWait joins the question's flight or begins one, and waits for it. If the flight of another request failed for a
+// reason of that request's own, it begins another.
 func (g *Gateway) askOrWait(
 	ctx context.Context, req *http.Request, key string, a *requester, expired *reply,
 ) (result, error) {
@@ -122,7 +122,7 @@ func (g *Gateway) askOrWait(
 		out, err := g.await(ctx, f, a, &left, expired)
 		out.collapsed = joined
 		out.waited += time.Since(start) - out.upstream
-		if err != nil && joined && left > 0 && (patienceRanOut(err) || failedEarly(f, err, left)) {
+		if err != nil && joined && left > 0 && failedForInitiator(f, err, left) {
 			continue
 		}
 		if err != nil && ctx.Err() == nil && refusalOf(err).reason == reasonAcquireTimeout {
@@ -132,15 +132,15 @@ func (g *Gateway) askOrWait(
 	}
 }
 
-func patienceRanOut(err error) bool {
-	r := refusalOf(err).reason
-	return r == reasonAcquireTimeout || r == reasonSleep || r == reasonPause
-}
-
-// failedEarly reports whether a flight had fewer tries than a request with this patience has.
-func failedEarly(f *flight, err error, patience time.Duration) bool {
-	r := refusalOf(err).reason
-	return 2*f.initiator.patience < patience && (r == reasonUpstream || r == reasonNetwork)
+// failedForInitiator reports whether a flight failed for its initiator's Via, or its patience, which limits tries too.
+func failedForInitiator(f *flight, err error, patience time.Duration) bool {
+	switch refusalOf(err).reason {
+	case reasonAcquireTimeout, reasonSleep, reasonPause, reasonLoop:
+		return true
+	case reasonUpstream, reasonNetwork:
+		return 2*f.initiator.patience < patience
+	}
+	return false
 }
 
 func (g *Gateway) checkBlocked(ctx context.Context, patience time.Duration) error {

@@ -479,3 +479,39 @@ func TestTwoGatewaysInARow(t *testing.T) {
 		}
 	}
 }
+
+// The gateway behind this one takes a request that names gateways in Via for a loop. Who asks the same and names none
+// gets an answer.
+func TestALoopIsForItsOwnRequestOnly(t *testing.T) {
+	b := start(t, setup{handler: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.Contains(r.Header.Get("Via"), ",") {
+				next.ServeHTTP(w, r)
+				return
+			}
+			refuse(reasonLoop, "").write(w, r, "", time.Now())
+		})
+	}})
+	b.must(200, "/3/configuration")
+	open := b.up.shut()
+	defer open()
+	first := b.later("/3/tv/9000001", "Via: 1.1 anivault-00000000")
+	<-b.up.arrived
+	second := b.later("/3/tv/9000001")
+	f := b.service.g.flights
+	eventually(t, "both wait for one flight", func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, flight := range f.byKey {
+			return flight.waiters == 2
+		}
+		return false
+	})
+	open()
+	if a := <-first; a.status != http.StatusLoopDetected {
+		t.Errorf("the first: %d %s", a.status, a.body)
+	}
+	if a := <-second; a.status != http.StatusOK {
+		t.Errorf("the second: %d %s", a.status, a.body)
+	}
+}
