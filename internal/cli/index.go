@@ -42,7 +42,7 @@ func (f *factory) indexCommand(cmd *cobra.Command, do func(c invocation, x *inde
 // suggestIndex says what a title index would gain, unless there is one. It makes the data folder, so that the next run
 // says nothing: doctor, which makes it too, has told about the index then.
 func suggestIndex(f *factory, cfg *config.Config, s report.Summary) {
-	if _, err := os.Stat(cfg.Dirs.Data); s.Files == 0 || !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(cfg.Dirs.Data); s.Matched == 0 || !errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	if err := os.MkdirAll(cfg.Dirs.Data, 0o700); err != nil {

@@ -285,19 +285,24 @@ func TestRemovingIsAskedAboutOnATerminal(t *testing.T) {
 }
 
 // The first match without a title index says on a terminal what one would gain; later ones, quiet ones and those in
-// pipes say nothing.
+// pipes say nothing, and neither does one that matched nothing, such as with a refused key.
 func TestTheTitleIndexIsSuggestedOnce(t *testing.T) {
 	const gain = "anivault index update"
 	s := newStand(t, upstream.Scenario{})
+	unknown := t.TempDir()
+	if err := os.WriteFile(filepath.Join(unknown, "asdf.mkv"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for i, row := range []struct {
 		args []string
 		want bool
 	}{
+		{[]string{"match", unknown}, false},
 		{[]string{"match", "-q", s.lib}, false},
 		{[]string{"match", s.lib}, true},
 		{[]string{"match", s.lib}, false},
 	} {
-		if i == 1 { // in a pipe, nothing is said and nothing kept
+		if i == 2 { // in a pipe, nothing is said and nothing kept
 			cmd := exec.Command("anivault", "match", s.lib)
 			cmd.Env = s.env
 			if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), gain) {

@@ -131,7 +131,7 @@ func (j *resolveJob) searchAndFetch(ctx context.Context) {
 			return
 		}
 		j.origin = j.origin.CombinedWith(o)
-		j.addStep("search", &o, "%s: %d entries found", queryText(q), len(hits))
+		j.addStep("search", &o, "%s: %s found", queryText(q), lang.Count(len(hits), "entry"))
 		if len(hits) > 0 {
 			j.queriesWithHits = append(j.queriesWithHits, q)
 		}

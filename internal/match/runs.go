@@ -288,5 +288,5 @@ func placeInSecondSeason(p *placer) placement {
 	}
 	n := seasons[1][0].season
 	return p.placementAt(slotsByNumber(seasonSlots(p.episodes, n), p.numbers), viaSecondSeason,
-		"only season %d has another title than the show", n)
+		"no season has this subtitle; of the two, season %d is likelier", n)
 }

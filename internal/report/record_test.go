@@ -166,11 +166,14 @@ func TestFilesWithoutFolder(t *testing.T) {
 	records := []Record{
 		{Path: "a.mkv", Status: Unmatched, Reason: "nothing"},
 		{Path: "b.mkv", Status: Unmatched, Reason: "nothing"},
+		{Path: "c.mkv", Status: Unmatched, Reason: "nothing"},
 	}
 	for here, want := range map[string]string{
-		".": ".\n  unmatched           a.mkv\n    nothing\n  unmatched           b.mkv  (same)\n|  . (2 files)\n" +
+		".": ".\n  unmatched           a.mkv\n    nothing\n  unmatched           b.mkv  (same)\n" +
+			"  unmatched           c.mkv  (same)\n|  . (3 files)\n" +
 			"    for example a.mkv: nothing\nnext: anivault match --interactive .\n",
-		"": "  unmatched           a.mkv\n    nothing\n  unmatched           b.mkv  (same)\n|  names without a folder (2)\n" +
+		"": "  unmatched           a.mkv\n    nothing\n  unmatched           b.mkv  (same)\n" +
+			"  unmatched           c.mkv  (same)\n|  names without a folder (3)\n" +
 			"    for example a.mkv: nothing\nnext: anivault match --interactive .\n",
 	} {
 		var out, human strings.Builder

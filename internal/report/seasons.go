@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -110,6 +111,9 @@ func (s *seasonTable) writePending() error {
 	if len(s.openSeasons) > 0 && s.lastBlock == fileBlock {
 		b.WriteByte('\n')
 	}
+	slices.SortStableFunc(s.openSeasons, func(a, b *seasonRow) int { // the files' names may mix the seasons of a series
+		return cmp.Or(strings.Compare(a.title, b.title), a.key.id-b.key.id, a.key.season-b.key.season)
+	})
 	for _, h := range s.openSeasons {
 		s.lastBlock = seasonBlock
 		s.writeSeason(&b, h)

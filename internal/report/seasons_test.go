@@ -55,6 +55,30 @@ func TestATableFollowsTheTerminal(t *testing.T) {
 	}
 }
 
+// The files of one folder come in the order of their names, which may mix the seasons of a series.
+func TestSeasonsOfASeriesAreTogether(t *testing.T) {
+	var out strings.Builder
+	w, err := NewWriter(FormatTable, &out, Options{Seasons: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, season := range []int{4, 1, 3, 1} {
+		if err := w.Match(Record{
+			Path: fmt.Sprintf("lib/%d.mkv", i), Status: Matched, Kind: "tv", TMDBID: 1 + i%2,
+			Title: []string{"Titan", "Bebop"}[i%2], Season: ptr(season), Episodes: []int{i + 1}, Confidence: ptr(0.9),
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(Summary{}); err != nil {
+		t.Fatal(err)
+	}
+	want := "Bebop  S01 2,4  2 files  90 %\nTitan  S03 3  1 file  90 %\nTitan  S04 1  1 file  90 %\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 var seasonLine = regexp.MustCompile(`(\d+) files? +\d+ %`)
 
 // Whatever comes in whatever folders: every file is in one season's line, or stands there by its name, or was left out;

@@ -176,15 +176,13 @@ func (t *table) writeFile(b *strings.Builder, r Record, name string) (reasonShow
 }
 
 func (t *table) writeReason(b *strings.Builder, r Record, reasonShown bool) {
-	why := ""
-	if !reasonShown {
-		why = ui.Printable(lang.Say(r.Why()))
-	}
+	why := ui.Printable(lang.Say(r.Why()))
 	if why == t.lastReason {
 		return
 	}
-	t.lastReason = why
-	if why != "" {
+	t.lastReason = ""
+	if why != "" && !reasonShown {
+		t.lastReason = why
 		t.writeIndented(b, why)
 	}
 }
