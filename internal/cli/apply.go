@@ -19,6 +19,7 @@ import (
 	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/nfo"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
@@ -287,12 +288,17 @@ func (n *nfoBuilder) build(ctx context.Context, note *organize.NFOSpec) []byte {
 	if n.lastEntry == nil || n.lastSpec.Entry != note.Entry || n.lastSpec.Languages != note.Languages {
 		n.lastEntry, n.lastSpec = n.loadEntry(ctx, note), *note
 	}
+	own := orders.Place{Season: note.Season, Episodes: note.Episodes}
 	switch {
 	case n.lastEntry == nil:
 		return nil
+	case len(note.Named.Episodes) > 0:
+		return nfo.Episodes(n.lastEntry, own, note.Named)
 	case len(note.Episodes) > 0:
-		return nfo.Episodes(n.lastEntry, note.Season, note.Episodes)
-	case note.Full:
+		return nfo.Episodes(n.lastEntry, own, own)
+	}
+	n.lastEntry.Order = note.Order
+	if note.Full {
 		return nfo.Full(n.lastEntry)
 	}
 	return nfo.IDs(n.lastEntry)

@@ -16,6 +16,7 @@ import (
 	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/organize/disk"
 	"github.com/anivault/anivault/internal/report"
@@ -185,8 +186,9 @@ func (o *organizeRun) prepare(cmd *cobra.Command, args []string) error {
 		Layout: layout, MinConfidence: set.MinConfidence, LabelVersions: set.OnConflict == "version",
 		PlaceExtras: set.Extras == "follow", RenameExisting: rename, Replacements: set.Replace,
 		NFO: organize.NFOOptions{
-			Enabled: set.NFO == "ids" || set.NFO == "full" || set.NFO == "auto" && set.Layout == "kodi",
-			Full:    set.NFO == "full",
+			Enabled:   set.NFO == "ids" || set.NFO == "full" || set.NFO == "auto" && set.Layout == "kodi",
+			Full:      set.NFO == "full",
+			ForOrders: set.NFO != "off" && (set.Layout == "jellyfin" || set.Layout == "emby"),
 		},
 	}
 	if cmd.Flags().Changed("language") { // apply has no such flag, so the plan has to name the languages
@@ -286,15 +288,13 @@ func (o *organizeRun) finish(ctx context.Context, incomplete error) error {
 	return o.strictError(result, incomplete)
 }
 
-// plan makes the plan. Cached answers tell under which other titles the library may have a show.
+// plan makes the plan. Cached answers tell under which other titles the library may have a show, and which episode
+// groups it has.
 func (o *organizeRun) plan(ctx context.Context) *organize.Result {
 	cached := nfoBuilder{cfg: o.cfg, warn: func(err error) { o.f.warn("%v", err) }}
 	defer cached.close()
-	return o.planner.Plan(func(e organize.Entry) []string {
-		if n := cached.loadEntry(ctx, &organize.NFOSpec{Entry: e}); n != nil {
-			return n.Titles
-		}
-		return nil
+	return o.planner.Plan(func(e organize.Entry) *nfo.Entry {
+		return cached.loadEntry(ctx, &organize.NFOSpec{Entry: e})
 	})
 }
 

@@ -44,6 +44,9 @@ func (d *Deciders) addTitleAndIDs(n *nfo.Entry, e *match.Entry) *nfo.Entry {
 	for _, t := range e.Titles {
 		n.Titles = append(n.Titles, t.Title)
 	}
+	for _, g := range e.Groups {
+		n.Groups = append(n.Groups, nfo.Group{Name: g.Name, Type: g.Type})
+	}
 	if d.index == nil {
 		return n
 	}

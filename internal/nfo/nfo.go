@@ -7,9 +7,11 @@ import (
 	"encoding/xml"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/anivault/anivault/internal/lazyregexp"
+	"github.com/anivault/anivault/internal/orders"
 )
 
 // Entry is a series or film of TMDB. Empty fields are left out of the file.
@@ -34,6 +36,33 @@ type Entry struct {
 	Fanart    string // path of the image on TMDB
 
 	Episodes []Episode // of a series
+
+	Groups []Group // the episode groups of a series, in TMDB's order; no file contains them
+	Order  string  // what <displayorder> says; with "tvdb", TVDB's ID is the default one instead; "" for TMDB's order
+}
+
+// Group is an episode group: another order of a series' episodes. Type is TMDB's number of its type.
+type Group struct {
+	Name string
+	Type int
+}
+
+// displayOrders are the words of <displayorder> for TMDB's types of episode groups.
+var displayOrders = [...]string{1: "originalAirDate", "absolute", "dvd", "digital", "storyArc", "production", "tv"}
+
+// DisplayOrder returns the word of <displayorder> for an order of the series; "" if there is none. For each type, media
+// servers use the first group in TMDB's order.
+func (e *Entry) DisplayOrder(order string) string {
+	if order == orders.Absolute {
+		return order
+	}
+	for i, g := range e.Groups {
+		first := slices.IndexFunc(e.Groups, func(o Group) bool { return o.Type == g.Type })
+		if orders.GroupPrefix+g.Name == order && i == first && g.Type < len(displayOrders) {
+			return displayOrders[g.Type]
+		}
+	}
+	return ""
 }
 
 // Episode is an episode of a series.
@@ -51,6 +80,8 @@ const imageURL = "https://image.tmdb.org/t/p/original"
 
 const pageURL = "https://www.themoviedb.org/"
 
+const tvdbPageURL = "https://thetvdb.com/dereferrer/series/"
+
 type workXML struct {
 	XMLName       xml.Name
 	Title         string     `xml:"title,omitempty"`
@@ -62,6 +93,7 @@ type workXML struct {
 	Genres        []string   `xml:"genre,omitempty"`
 	Studios       []string   `xml:"studio,omitempty"`
 	Status        string     `xml:"status,omitempty"`
+	DisplayOrder  string     `xml:"displayorder,omitempty"`
 	IDs           []idXML    `xml:"uniqueid"`
 	Posters       []thumbXML `xml:"thumb"`
 	Fanart        *fanartXML `xml:"fanart"`
@@ -93,10 +125,14 @@ type fanartXML struct {
 	Thumbs []thumbXML `xml:"thumb"`
 }
 
-// IDs returns an NFO with only the titles, year and IDs of an entry. The URL of its TMDB page follows the XML; with it
+// IDs returns an NFO with only the titles, year and IDs of an entry. The URL of its page follows the XML; with it
 // Kodi's own scraper fetches the rest.
 func IDs(e *Entry) []byte {
-	return append(encode(e.newWork()), pageURL+e.Kind+"/"+strconv.Itoa(e.ID)+"\n"...)
+	page := pageURL + e.Kind + "/" + strconv.Itoa(e.ID)
+	if e.Order == orders.TVDB {
+		page = tvdbPageURL + strconv.Itoa(e.TVDB)
+	}
+	return append(encode(e.newWork()), page+"\n"...)
 }
 
 // Full returns an NFO with everything known about an entry, so Kodi needs no scraper.
@@ -113,22 +149,23 @@ func Full(e *Entry) []byte {
 	return encode(w)
 }
 
-// Episodes returns the NFO of a video that contains these episodes of a season, with one XML element per episode. It
-// returns nil if the entry lacks one of them.
-func Episodes(e *Entry, season int, numbers []int) []byte {
+// Episodes returns the NFO of a video that contains the episodes at a place, with one XML element per episode. It
+// returns nil if the entry lacks one of them. The NFO has the numbers in named, one for each episode.
+func Episodes(e *Entry, at, named orders.Place) []byte {
 	var all []any
-	for _, number := range numbers {
+	for n, number := range at.Episodes {
 		for i := range e.Episodes {
-			if of := &e.Episodes[i]; of.Season == season && of.Number == number {
+			if of := &e.Episodes[i]; of.Season == at.Season && of.Number == number {
 				all = append(all, episodeXML{
-					Title: of.Title, Season: season, Number: number, Aired: of.Aired, Runtime: of.Runtime, Plot: of.Plot,
-					IDs: tmdbID(of.ID),
+					Title: of.Title, Season: named.Season, Number: named.Episodes[n], Aired: of.Aired, Runtime: of.Runtime,
+					Plot: of.Plot,
+					IDs:  tmdbID(of.ID),
 				})
 				break
 			}
 		}
 	}
-	if len(all) < len(numbers) || len(all) == 0 {
+	if len(all) < len(at.Episodes) || len(all) == 0 {
 		return nil
 	}
 	return encode(all...)
@@ -137,9 +174,14 @@ func Episodes(e *Entry, season int, numbers []int) []byte {
 func (e *Entry) newWork() workXML {
 	w := workXML{Title: e.Title, OriginalTitle: e.OriginalTitle, Year: e.Year, IDs: tmdbID(e.ID)}
 	w.XMLName.Local = rootElement(e.Kind)
+	if e.Order != orders.TVDB {
+		w.DisplayOrder = e.Order
+	} else if e.TVDB > 0 {
+		w.IDs[0].Default = false
+	}
 	for _, id := range []idXML{
 		{Type: "imdb", ID: e.IMDB},
-		{Type: "tvdb", ID: formatID(e.TVDB)},
+		{Type: "tvdb", Default: e.Order == orders.TVDB, ID: formatID(e.TVDB)},
 		{Type: "anidb", ID: formatID(e.AniDB)},
 		{Type: "anilist", ID: formatID(e.AniList)},
 		{Type: "myanimelist", ID: formatID(e.MAL)},

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/orders"
 )
 
 var frieren = Entry{
@@ -26,6 +28,29 @@ var frieren = Entry{
 
 var film = Entry{Kind: "movie", ID: 129, Title: "Spirited Away", Year: 2001, IMDB: "tt0245429"}
 
+func at(season int, episodes ...int) orders.Place {
+	return orders.Place{Season: season, Episodes: episodes}
+}
+
+func inOrder(order string) *Entry {
+	e := frieren
+	e.Order = order
+	return &e
+}
+
+// Servers take the first group of a type, so another has no word.
+func TestDisplayOrderIsTheFirstGroupOfItsType(t *testing.T) {
+	e := Entry{Groups: []Group{{"DVD", 3}, {"Arcs", 5}, {"DVD 2", 3}, {"Odd", 9}}}
+	for order, want := range map[string]string{
+		"absolute": "absolute", "group:DVD": "dvd", "group:Arcs": "storyArc", "group:DVD 2": "", "group:Odd": "",
+		"tmdb": "", "anidb": "",
+	} {
+		if got := e.DisplayOrder(order); got != want {
+			t.Errorf("%s: %q, not %q", order, got, want)
+		}
+	}
+}
+
 func TestWhatIsWritten(t *testing.T) {
 	const head = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>` + "\n"
 	for _, row := range []struct{ name, got, want string }{
@@ -39,6 +64,37 @@ func TestWhatIsWritten(t *testing.T) {
   <uniqueid type="anidb">17617</uniqueid>
 </tvshow>
 https://www.themoviedb.org/tv/209867
+`},
+		{"the ids of a series in TVDB's order", string(IDs(inOrder("tvdb"))), head + `<tvshow>
+  <title>Frieren &amp; &lt;Co&gt;</title>
+  <originaltitle>葬送のフリーレン</originaltitle>
+  <year>2023</year>
+  <uniqueid type="tmdb">209867</uniqueid>
+  <uniqueid type="imdb">tt22248376</uniqueid>
+  <uniqueid type="tvdb" default="true">424536</uniqueid>
+  <uniqueid type="anidb">17617</uniqueid>
+</tvshow>
+https://thetvdb.com/dereferrer/series/424536
+`},
+		{"the ids of a series in an order that servers name", string(IDs(inOrder("dvd"))), head + `<tvshow>
+  <title>Frieren &amp; &lt;Co&gt;</title>
+  <originaltitle>葬送のフリーレン</originaltitle>
+  <year>2023</year>
+  <displayorder>dvd</displayorder>
+  <uniqueid type="tmdb" default="true">209867</uniqueid>
+  <uniqueid type="imdb">tt22248376</uniqueid>
+  <uniqueid type="tvdb">424536</uniqueid>
+  <uniqueid type="anidb">17617</uniqueid>
+</tvshow>
+https://www.themoviedb.org/tv/209867
+`},
+		{"a special that another order counts as an episode", string(
+			Episodes(&frieren, at(0, 1), at(2, 13))), head + `<episodedetails>
+  <title>A special</title>
+  <season>2</season>
+  <episode>13</episode>
+  <uniqueid type="tmdb" default="true">1</uniqueid>
+</episodedetails>
 `},
 		{"the ids of a film", string(IDs(&film)), head + `<movie>
   <title>Spirited Away</title>
@@ -69,7 +125,7 @@ https://www.themoviedb.org/movie/129
   </fanart>
 </tvshow>
 `},
-		{"two episodes of one file", string(Episodes(&frieren, 1, []int{1, 2})), head + `<episodedetails>
+		{"two episodes of one file", string(Episodes(&frieren, at(1, 1, 2), at(1, 1, 2))), head + `<episodedetails>
   <title>The Journey&#39;s End</title>
   <season>1</season>
   <episode>1</episode>
@@ -85,8 +141,8 @@ https://www.themoviedb.org/movie/129
   <uniqueid type="tmdb" default="true">12</uniqueid>
 </episodedetails>
 `},
-		{"an episode that is not known", string(Episodes(&frieren, 1, []int{2, 3})), ""},
-		{"no episode", string(Episodes(&frieren, 1, nil)), ""},
+		{"an episode that is not known", string(Episodes(&frieren, at(1, 2, 3), at(1, 2, 3))), ""},
+		{"no episode", string(Episodes(&frieren, at(1), at(1))), ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if diff := cmp.Diff(row.want, row.got); diff != "" {
@@ -200,7 +256,7 @@ func TestServersReadWhatIsWritten(t *testing.T) {
 				"",
 			},
 			{
-				"episodes", "episodedetails", Episodes(&frieren, 1, []int{1, 2}),
+				"episodes", "episodedetails", Episodes(&frieren, at(1, 1, 2), at(1, 1, 2)),
 				[]told{
 					{
 						"title": {"The Journey's End"}, "season": {"1"}, "episode": {"1"}, "aired": {"2023-09-29"}, "runtime": {"24"},
@@ -212,7 +268,7 @@ func TestServersReadWhatIsWritten(t *testing.T) {
 				"",
 			},
 			{
-				"a special, whose season is 0", "episodedetails", Episodes(&frieren, 0, []int{1}),
+				"a special, whose season is 0", "episodedetails", Episodes(&frieren, at(0, 1), at(0, 1)),
 				[]told{{"title": {"A special"}, "season": {"0"}, "episode": {"1"}, "uniqueid tmdb": {"1"}}},
 				"",
 			},
@@ -274,7 +330,7 @@ func FuzzTexts(f *testing.F) {
 		id = id&0xffffff + 1
 		e := Entry{Kind: "tv", ID: id, Title: title, OriginalTitle: plot, Plot: plot, Genres: []string{title}, Poster: plot}
 		e.Episodes = []Episode{{ID: 1, Season: 1, Number: 1, Title: title, Plot: plot}}
-		for root, text := range map[string][]byte{"tvshow": Full(&e), "episodedetails": Episodes(&e, 1, []int{1})} {
+		for root, text := range map[string][]byte{"tvshow": Full(&e), "episodedetails": Episodes(&e, at(1, 1), at(1, 1))} {
 			if !utf8.Valid(text) {
 				t.Fatalf("%q", text)
 			}

@@ -115,9 +115,11 @@ func (d *folderIndex) findWorkFolders(in *folder, v *video, edition string, titl
 		}
 	}
 	var found []string
-	if v.work.Kind == "tv" && d.otherTitles != nil && len(in.subfolders) > 0 {
-		for _, title := range d.otherTitles(v.work.Entry) {
-			found = append(found, d.foldersByTitle(in, v, edition, title)...)
+	if v.work.Kind == "tv" && d.details != nil && len(in.subfolders) > 0 {
+		if details := d.details(v.work.Entry); details != nil {
+			for _, title := range details.Titles {
+				found = append(found, d.foldersByTitle(in, v, edition, title)...)
+			}
 		}
 	}
 	slices.Sort(found)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/report"
 )
 
@@ -461,8 +462,8 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 
 // Libraries are named in other languages than TMDB's titles, and not every layout has an ID in its folders.
 func TestALibraryInOtherLanguagesGetsNoTwins(t *testing.T) {
-	otherTitles := func(e Entry) []string {
-		return map[Entry][]string{{"tv", 1}: {"", "Misemono", "쇼"}}[e]
+	otherTitles := func(e Entry) *nfo.Entry {
+		return map[Entry]*nfo.Entry{{"tv", 1}: {Titles: []string{"", "Misemono", "쇼"}}}[e]
 	}
 	const file = "Show (2020) S01E01 - Title 1.mkv"
 	for _, row := range []struct {

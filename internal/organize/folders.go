@@ -8,6 +8,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/release"
 )
 
@@ -120,7 +121,7 @@ type folderIndex struct {
 	listedFolders  map[string]*folder
 	targetFolders  map[targetFolderKey]*targetFolder
 	matchedByTitle []string // folders of shows that were found by title alone
-	otherTitles    func(Entry) []string
+	details        func(Entry) *nfo.Entry
 }
 
 func (d *folderIndex) list(dir string) *folder {

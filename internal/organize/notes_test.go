@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anivault/anivault/internal/nfo"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/report"
 )
 
@@ -138,6 +141,77 @@ func TestFilesForMediaServers(t *testing.T) {
 	}
 }
 
+func TestNotesAreOfTheOrder(t *testing.T) {
+	const there = "<tvshow><uniqueid type=\"tmdb\">1</uniqueid>%s</tvshow>"
+	for _, row := range []struct {
+		name, layout, order, held string
+		change                    func(*Options)
+		want                      []string
+		unnamed                   int
+	}{
+		{"TVDB's id is the default", "kodi", "tvdb", "", nil, []string{"tv/1 order tvdb > Show (2020)/tvshow.nfo"}, 0},
+		{
+			"a display order, though NFOs are off otherwise", "jellyfin", "absolute", "",
+			func(o *Options) { o.NFO.Enabled = false },
+			[]string{"tv/1 order absolute > Show (2020) [tmdbid-1]/tvshow.nfo"},
+			0,
+		},
+		{
+			"a group of a type", "jellyfin", "group:Discs", "", func(o *Options) { o.NFO.Enabled = false },
+			[]string{"tv/1 order dvd > Show (2020) [tmdbid-1]/tvshow.nfo"},
+			0,
+		},
+		{
+			"a group that servers do not choose", "jellyfin", "group:Later Discs", "",
+			func(o *Options) { o.NFO.Enabled = false }, nil, 1,
+		},
+		{"one that is there does not name it", "jellyfin", "absolute", fmt.Sprintf(there, ""), nil, nil, 1},
+		{
+			"one that is there names it", "jellyfin", "absolute",
+			fmt.Sprintf(there, "<displayorder>absolute</displayorder>"), nil, nil, 0,
+		},
+		{"no order is asked for", "jellyfin", "tmdb", "", func(o *Options) { o.NFO.Enabled = false }, nil, 0},
+		{"none of the whole entry in the folder of an anime", "jellyfin", "anidb", "", nil, nil, 0},
+		{
+			"the numbers in the names", "jellyfin", "tvdb", "", func(o *Options) { o.NFO.Full = true },
+			[]string{
+				"tv/1 S01E03 as S02E01 > Show (2020) [tvdbid-77]/Season 02/Show (2020) S02E01.nfo",
+				"tv/1 full order tvdb > Show (2020) [tvdbid-77]/tvshow.nfo",
+			},
+			0,
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			records, paths := inOrder(row.order)
+			o := options(t, row.layout)
+			o.NFO = NFOOptions{Enabled: true, ForOrders: row.layout == "jellyfin"}
+			if row.change != nil {
+				row.change(&o)
+			}
+			d := tree(paths[1], "/out/")
+			if row.held != "" {
+				d = tree(paths[1], "/out/Show (2020) [tmdbid-1]/tvshow.nfo: "+row.held)
+			}
+			p := NewPlanner(o, d)
+			p.Add(&records[1])
+			r := p.Plan(func(Entry) *nfo.Entry {
+				return &nfo.Entry{Groups: []nfo.Group{{Name: "Discs", Type: 3}, {Name: "Later Discs", Type: 3}}}
+			})
+			var got []string
+			for _, op := range r.Units[0].Ops {
+				if op.Verb == VerbNFO {
+					got = append(got, fmt.Sprintf("%s > %s", op.NFO, op.To))
+				}
+			}
+			slices.Sort(got)
+			slices.Sort(row.want)
+			if diff := cmp.Diff(row.want, got); diff != "" || len(r.UnnamedOrders) != row.unnamed {
+				t.Errorf("%q: %s", r.UnnamedOrders, diff)
+			}
+		})
+	}
+}
+
 // A file that is written comes back from a plan's text, also without a video before it.
 func TestNotesComeBackFromAPlan(t *testing.T) {
 	p := examplePlan()
@@ -148,6 +222,12 @@ func TestNotesComeBackFromAPlan(t *testing.T) {
 		{Entry: Entry{"tv", 2}, Full: true, Languages: "ko-KR,en-US"},
 		{Entry: Entry{"tv", 2}, Full: true, Season: 1, Episodes: []int{2, 103}, Languages: "ko-KR"},
 		{Entry: Entry{"tv", 2}, Full: true, Episodes: []int{1}},
+		{Entry: Entry{"tv", 2}, Order: "tvdb"},
+		{Entry: Entry{"tv", 2}, Full: true, Order: "storyArc", Languages: "ko-KR"},
+		{
+			Entry: Entry{"tv", 2}, Full: true, Season: 2, Episodes: []int{1, 2},
+			Named: orders.Place{Season: 1, Episodes: []int{25, 26}}, Languages: "ko-KR",
+		},
 		{Entry: Entry{"tv", 2}, Full: true, Season: math.MaxInt, Episodes: []int{math.MaxInt}},
 	} {
 		to := fmt.Sprintf("%d.nfo", len(p.Units))
@@ -168,13 +248,19 @@ func TestNotesComeBackFromAPlan(t *testing.T) {
 		t.Error(diff)
 	}
 	for word, want := range map[string]string{
-		"movie/129 S01E01":  "S01E01 can't follow the entry",
-		"tv/2 full S01E01":  "S01E01 can't follow the entry",
-		"tv/2 S01":          "S01 can't follow the entry",
-		"tv/2 s01e01":       "s01e01 can't follow the entry",
-		"tv/2 in":           "in can't follow the entry",
-		"tv/2 S01E01 S1E02": "S1E02 can't follow the entry",
-		"tv/0":              "tv/0 is not an entry",
+		"movie/129 S01E01":    "S01E01 can't follow the entry",
+		"tv/2 full S01E01":    "S01E01 can't follow the entry",
+		"tv/2 S01":            "S01 can't follow the entry",
+		"tv/2 s01e01":         "s01e01 can't follow the entry",
+		"tv/2 in":             "in can't follow the entry",
+		"movie/129 order a":   "order can't follow the entry",
+		"tv/2 S1E1 order a":   "order can't follow the entry",
+		"tv/2 order a S1E1":   "S1E1 can't follow the entry",
+		"tv/2 as S1E1":        "as can't follow the entry",
+		"tv/2 S1E1 as S1":     "as many episodes as before it",
+		"tv/2 S1E1 as S1E2E3": "as many episodes as before it",
+		"tv/2 S01E01 S1E02":   "S1E02 can't follow the entry",
+		"tv/0":                "tv/0 is not an entry",
 	} {
 		_, err := Parse(strings.Replace(text.String(), "nfo tv/2\n", "nfo "+word+"\n", 1))
 		if err == nil || !strings.Contains(err.Error(), want) {

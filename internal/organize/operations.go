@@ -1,12 +1,15 @@
 package organize
 
 import (
+	"bytes"
+	"cmp"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/nfo"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -155,7 +158,7 @@ func LinkTarget(folder, text string) string {
 }
 
 func (p *Planner) addNFOs() {
-	if !p.opts.NFO.Enabled {
+	if !p.opts.NFO.Enabled && !p.opts.NFO.ForOrders {
 		return
 	}
 	taken := map[nameKey]string{} // by target name of an NFO: the source that is copied there; "" if the NFO is new
@@ -172,20 +175,51 @@ func (p *Planner) addNFOs() {
 			continue
 		}
 		own := p.opts.Layout.hasOwnFolder(v.work.Kind)
-		if v.work.Kind == "tv" && own && v.entry.folder.path != "." && !shows[v.entry] {
+		// An NFO about the whole entry does not belong in the folder of one anime.
+		if v.work.Kind == "tv" && own && v.anime == 0 && v.entry.folder.path != "." && !shows[v.entry] {
 			shows[v.entry] = true
-			p.addNFO(v, taken, v.entry.folder, "tvshow.nfo", &NFOSpec{Entry: v.work.Entry, Full: p.opts.NFO.Full})
+			order := p.displayOrder(v)
+			if p.opts.NFO.Enabled || order != "" && order != orders.TVDB {
+				p.addNFO(v, taken, v.entry.folder, "tvshow.nfo", &NFOSpec{
+					Entry: v.work.Entry, Full: p.opts.NFO.Full, Order: order,
+				})
+			}
+		}
+		if !p.opts.NFO.Enabled {
+			continue
 		}
 		switch name := path.Base(v.targetStem()) + ".nfo"; {
 		case v.work.Kind == "movie" && !v.isLaterPart():
 			p.addNFO(v, taken, v.folder, name, &NFOSpec{Entry: v.work.Entry, Full: p.opts.NFO.Full})
-		case v.work.Kind == "tv" && p.opts.NFO.Full:
-			p.addNFO(v, taken, v.folder, name, &NFOSpec{
-				Entry: v.work.Entry, Full: true, Season: v.work.Season,
-				Episodes: v.work.Episodes,
-			})
+		case v.work.Kind == "tv" && p.opts.NFO.Full && len(v.named.Episodes) == len(v.work.Episodes):
+			spec := NFOSpec{Entry: v.work.Entry, Full: true, Season: v.work.Season, Episodes: v.work.Episodes}
+			if v.entry.order != orders.TMDB {
+				spec.Named = v.named
+			}
+			p.addNFO(v, taken, v.folder, name, &spec)
 		}
 	}
+}
+
+// displayOrder returns what the NFO of a video's show says about the order; "" for TMDB's. It remembers the folder of a
+// show whose order has no name there.
+func (p *Planner) displayOrder(v *video) string {
+	order := v.entry.order
+	if order == orders.TMDB || order == orders.TVDB {
+		return strings.TrimPrefix(order, orders.TMDB)
+	}
+	if !p.opts.NFO.ForOrders {
+		return ""
+	}
+	details := &nfo.Entry{}
+	if p.folders.details != nil {
+		details = cmp.Or(p.folders.details(v.work.Entry), details)
+	}
+	name := details.DisplayOrder(order)
+	if name == "" {
+		p.unnamedOrders = append(p.unnamedOrders, v.entry.folder.path)
+	}
+	return name
 }
 
 // isLaterPart reports whether a file is the second or a later part of a film, whose NFO media servers don't read.
@@ -205,8 +239,13 @@ func (p *Planner) addNFO(v *video, taken map[nameKey]string, at *targetFolder, n
 	taken[key] = ""
 	dir := p.folders.contents(v.target, at)
 	if there := dir.findSimilar(name); len(there) > 0 {
-		if p.checkNFO(joinPath(dir.path, there[0].Name), n.Entry) {
+		file := joinPath(dir.path, there[0].Name)
+		if p.checkNFO(file, n.Entry) {
 			v.filesInPlace++
+		}
+		text, _ := p.disk.ReadEnds(file)
+		if n.Order != "" && n.Order != orders.TVDB && !bytes.Contains(text, []byte("<displayorder>"+n.Order+"<")) {
+			p.unnamedOrders = append(p.unnamedOrders, at.path)
 		}
 		return
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/orders"
 )
 
 // Verb is what a plan does with a file. The zero value is VerbNone.
@@ -102,8 +103,10 @@ type NFOSpec struct {
 	Entry
 	Full      bool
 	Season    int
-	Episodes  []int  // empty if the NFO is about the series or film itself
-	Languages string // languages of titles, such as "ko-KR,en-US"; "" for those in the settings
+	Episodes  []int        // TMDB's numbers; empty if the NFO is about the series or film itself
+	Named     orders.Place // the numbers that the NFO has, as many as Episodes; without episodes for TMDB's
+	Order     string       // of an NFO about a series; see nfo.Entry
+	Languages string       // languages of titles, such as "ko-KR,en-US"; "" for those in the settings
 }
 
 // Entry identifies a series or film of TMDB.

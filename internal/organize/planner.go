@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/report"
 )
@@ -49,6 +50,7 @@ type Options struct {
 // NFOOptions says which NFO files a plan contains.
 type NFOOptions struct {
 	Enabled   bool
+	ForOrders bool   // also write NFOs about shows that <displayorder> has to name the order of
 	Full      bool   // include everything known, and write NFOs for episodes; otherwise only IDs
 	Languages string // "" for those in the settings; see NFOSpec
 }
@@ -92,6 +94,7 @@ type Planner struct {
 	unowned        []SkippedFile            // sidecars whose video is uncertain
 	reportedFiles  map[*Item]bool           // files other than videos that are in a unit or listed as skipped
 	foreignNFOs    []lang.Text              // warnings about existing NFOs that are about other works
+	unnamedOrders  []string                 // the folders of shows whose order no <displayorder> names
 	otherOrders    []string                 // the folders of shows with numbers in another order than the one asked for
 	videos         []*video                 // the videos that are not skipped
 	allFiles       []*video                 // videos and skipped files, in the order of the records
@@ -182,9 +185,10 @@ func NewPlanner(o Options, disk Disk) *Planner {
 	return p
 }
 
-// Plan makes the plan for the added records. titles returns a show's titles in all languages; it may be nil.
-func (p *Planner) Plan(titles func(Entry) []string) *Result {
-	p.folders.otherTitles = titles
+// Plan makes the plan for the added records. details returns a work's titles in all languages, and its episode groups;
+// it may be nil, and so may what it returns.
+func (p *Planner) Plan(details func(Entry) *nfo.Entry) *Result {
+	p.folders.details = details
 	p.skipOutsideSources()
 	p.skipSecondHardLinks()
 	p.assignSidecars()

@@ -237,31 +237,46 @@ func (p *parser) scanNFO() *NFOSpec {
 			n.Full = true
 		case word == "in" && p.unread != "":
 			n.Languages = p.scanWord()
-		case kind == "tv" && !n.Full && len(n.Episodes) == 0 && n.readEpisodes(word):
-			n.Full = true
+		case word == "order" && kind == "tv" && len(n.Episodes) == 0 && p.unread != "":
+			n.Order = p.scanWord()
+		case word == "as" && len(n.Episodes) > 0 && n.Named.Episodes == nil:
+			n.Named.Season, n.Named.Episodes = parseEpisodeNumbers(p.scanWord(), len(n.Episodes))
+			if n.Named.Episodes == nil {
+				p.addProblem("after \"as\" must stand as many episodes as before it, such as S01E01")
+			}
+		case kind == "tv" && !n.Full && len(n.Episodes) == 0 && n.Order == "":
+			if n.Season, n.Episodes = parseEpisodeNumbers(word, 0); n.Episodes != nil {
+				n.Full = true
+				continue
+			}
+			fallthrough
 		default:
-			p.addProblem("%s can't follow the entry in a line \"nfo\"; allowed are full, episodes as S01E01, and in with a "+
-				"language", excerpt(word, 40))
+			p.addProblem("%s can't follow the entry in a line \"nfo\"; allowed are full, order, episodes as S01E01, and in "+
+				"with a language", excerpt(word, 40))
 			return n
 		}
 	}
 	return n
 }
 
-// readEpisodes parses "S01E01E02". It returns false if the word has another form.
-func (n *NFOSpec) readEpisodes(word string) bool {
+// parseEpisodeNumbers parses "S01E01E02". It returns no episodes if the word has another form, or if count is not 0 and
+// they are not as many.
+func parseEpisodeNumbers(word string, count int) (season int, episodes []int) {
 	for i, part := range strings.Split(strings.TrimPrefix(word, "S"), "E") {
 		number, err := strconv.ParseUint(part, 10, strconv.IntSize-1)
 		switch {
 		case err != nil:
-			return false
+			return 0, nil
 		case i == 0:
-			n.Season = int(number)
+			season = int(number)
 		default:
-			n.Episodes = append(n.Episodes, int(number))
+			episodes = append(episodes, int(number))
 		}
 	}
-	return word[0] == 'S' && len(n.Episodes) > 0
+	if !strings.HasPrefix(word, "S") || count > 0 && count != len(episodes) {
+		return 0, nil
+	}
+	return season, episodes
 }
 
 func (p *parser) addOp(op Op) {

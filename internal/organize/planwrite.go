@@ -112,13 +112,20 @@ func formatEpisodeNumbers(season int, episodes []int) string {
 	return s
 }
 
-// String formats the NFO as in a plan: "tv/209867", "movie/129 full" or "tv/209867 S01E01 in ko-KR".
+// String formats the NFO as in a plan: "tv/209867", "movie/129 full", "tv/209867 S02E01 as S01E25" or "tv/209867 order
+// absolute in ko-KR".
 func (n *NFOSpec) String() string {
 	s := n.Entry.String()
 	if len(n.Episodes) > 0 {
 		s += " " + formatEpisodeNumbers(n.Season, n.Episodes)
 	} else if n.Full {
 		s += " full"
+	}
+	if len(n.Named.Episodes) > 0 {
+		s += " as " + formatEpisodeNumbers(n.Named.Season, n.Named.Episodes)
+	}
+	if n.Order != "" {
+		s += " order " + n.Order
 	}
 	if n.Languages != "" {
 		s += " in " + n.Languages

@@ -123,10 +123,14 @@ func (o *Options) skipReason(r *report.Record) (Code, lang.Text) {
 		}
 		return CodeUnreadable, r.Reason
 	}
+	return o.matchedSkipReason(r)
+}
+
+func (o *Options) matchedSkipReason(r *report.Record) (Code, lang.Text) {
 	switch {
 	case r.TMDBID <= 0 || r.Kind != "tv" && r.Kind != "movie":
 		return CodeUnmatched, "the record names no entry"
-	case r.Kind == "tv" && r.Order != "" && (r.Season == nil || r.Orders == nil || r.Orders.TMDB == nil):
+	case r.Kind == "tv" && r.Order != "" && (r.Season == nil || r.Orders.In(orders.TMDB) == nil):
 		return CodeNoOrder, r.Reason
 	case r.Kind == "tv" && o.Layout.RefuseOrder(r.Order) != "":
 		return CodeNoOrder, o.Layout.RefuseOrder(r.Order)

@@ -18,6 +18,7 @@ type Result struct {
 	MatchedByTitle     []string       // existing folders that were found by a show's title without year or ID
 	ForeignNFOs        []lang.Text    // warnings about existing NFOs that are about other works
 	OtherOrders        []string       // existing folders with numbers in another order than the one asked for
+	UnnamedOrders      []string       // folders with numbers in an order that no <displayorder> names
 	UnownedByExtension map[string]int // the number of files that are in no unit, by extension; videos are not counted
 	SplitHardLinks     []string       // files that move to another file system while their other hard links stay
 }
@@ -48,6 +49,10 @@ func (r *Result) Warnings() []lang.Text {
 		out = append(out, lang.Textf("order_differs: the numbers in the folders of %d shows are not in the order asked for, "+
 			"and new files get the numbers of their folder: %s; --in-place with --order renumbers", n, r.OtherOrders[0]))
 	}
+	if n := len(r.UnnamedOrders); n > 0 {
+		out = append(out, lang.Textf("no <displayorder> stands for the order of %d shows, so choose it in the media "+
+			"server: %s", n, r.UnnamedOrders[0]))
+	}
 	if n := len(r.SplitHardLinks); n > 0 {
 		out = append(out, lang.Textf("hard links: %d of the files have other names too, which stay behind as files of "+
 			"their own when these move to another file system; "+
@@ -62,7 +67,7 @@ func (p *Planner) makeResult() *Result {
 			ID: p.opts.ID, Created: p.opts.Created, Mode: p.opts.Mode, Layout: p.opts.Layout.Name,
 			Folders: foldersToKeep(p.videos),
 		}, ForeignNFOs: p.foreignNFOs, MatchedByTitle: slices.Compact(p.folders.matchedByTitle),
-		OtherOrders: slices.Compact(p.otherOrders),
+		OtherOrders: slices.Compact(p.otherOrders), UnnamedOrders: p.unnamedOrders,
 	}
 	for _, s := range p.opts.Sources {
 		r.Sources = append(r.Sources, s.Root)
