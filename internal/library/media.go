@@ -1,39 +1,38 @@
 package library
 
 import (
+	_ "embed" // for the words
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/wordlist"
 )
 
-var videoFormats = newSet("mkv", "mp4", "m4v", "avi", "mov", "ts", "m2ts", "mts", "wmv", "webm", "ogm", "ogv",
-	"mpg", "mpeg", "vob", "flv", "rmvb", "rm", "3gp", "divx", "iso", "strm")
+//go:embed words.txt
+var wordsText string
 
-var subtitleFormats = newSet("srt", "ass", "ssa", "sub", "idx", "vtt", "sup", "smi", "ttml")
+var wordSets = wordlist.Sets(wordsText)
 
-func newSet(words ...string) map[string]bool {
-	m := make(map[string]bool, len(words))
-	for _, w := range words {
-		m[w] = true
-	}
-	return m
+// isListed reports whether a name, in any case, is in a section of words.txt.
+func isListed(section, name string) bool {
+	return wordSets()[section][strings.ReplaceAll(strings.ToLower(name), "_", " ")]
 }
 
-func extension(name string) string {
-	return strings.ToLower(strings.TrimPrefix(filepath.Ext(name), "."))
-}
+func extension(name string) string { return strings.TrimPrefix(filepath.Ext(name), ".") }
 
 // IsVideo reports whether a name has the extension of a video, in any case.
-func IsVideo(name string) bool { return videoFormats[extension(name)] }
+func IsVideo(name string) bool { return isListed("video", extension(name)) }
 
 // IsSidecar reports whether a name has the extension of subtitles or ".nfo".
-func IsSidecar(name string) bool { return IsSubtitle(name) || extension(name) == "nfo" }
+func IsSidecar(name string) bool {
+	return IsSubtitle(name) || strings.EqualFold(extension(name), "nfo")
+}
 
 // IsSubtitle reports whether a name has the extension of subtitles, in any case.
-func IsSubtitle(name string) bool { return subtitleFormats[extension(name)] }
+func IsSubtitle(name string) bool { return isListed("subtitle", extension(name)) }
 
 // Videos are the videos in a folder. They are used to find the video that another file, such as a subtitle, belongs to.
 type Videos struct {
@@ -82,9 +81,7 @@ func (v *Videos) Owner(name string) (video int, rest string, ok bool) {
 }
 
 // IsSubtitleFolder reports whether a folder of that name holds the subtitles of the videos beside it.
-func IsSubtitleFolder(name string) bool { return subtitleFolders[strings.ToLower(name)] }
-
-var subtitleFolders = newSet("subs", "subtitles", "sub", "字幕", "자막")
+func IsSubtitleFolder(name string) bool { return isListed("subtitles", name) }
 
 // IsSeasonFolder reports whether a folder's name says that it holds a season of a series.
 func IsSeasonFolder(name string) bool { return seasonFolder().MatchString(name) }

@@ -96,26 +96,6 @@ func skipByName(name string) lang.Text {
 	return ""
 }
 
-// systemFolders are folders that network storage, operating systems and archivers create; in lower case. ".Trash-1000"
-// and the like are hidden anyway.
-var systemFolders = newSet(
-	"@eadir", "#recycle", "#snapshot", "@recycle", "@recently-snapshot", "@tmp", ".@__thumb", "$recycle.bin", "recycler",
-	"recycled", "system volume information", "lost+found", "__macosx", "network trash folder", "temporary items",
-	".trash", ".trashes", ".recycle", ".recycle.bin", ".snapshot", ".snapshots", ".git", ".svn", ".cache", ".thumbnails",
-	".sync", ".stfolder", ".stversions", ".spotlight-v100", ".fseventsd", ".temporaryitems", ".documentrevisions-v100",
-	".appledouble", ".zfs",
-)
-
-// extrasFolders are names that media managers use for folders of extras, in lower case. "Specials", "OVA" and "Shorts"
-// are not among them, because they hold episodes.
-var extrasFolders = newSet(
-	"extras", "extra", "featurettes", "featurette", "behind the scenes", "deleted scenes", "interviews", "trailers",
-	"trailer", "samples", "sample", "bonus", "bonuses", "bonus features", "bonus disc", "menus", "menu", "bd menu",
-	"dvd menu", "creditless", "clean op & ed", "ncop", "nced", "ncop & nced", "ncop&nced", "ncop-nced", "ncop_nced",
-	"nc", "pv", "pvs", "cm", "cms", "pv & cm", "pv&cm", "promos", "promo", "backdrops", "theme-music", "映像特典", "特典",
-	"特典映像",
-)
-
 var seasonFolder = lazyregexp.New(
 	`(?i)^(?:season|series|saison|staffel|temporada|stagione|сезон|시즌|シーズン)[ ._-]*\d{1,4}\b|^s\d{1,2}$` +
 		`|\b\d{1,2}(?:st|nd|rd|th) season$|^第[0-9０-９一二三四五六七八九十]+[期季]$|\d기$` +
@@ -126,7 +106,7 @@ var seasonFolder = lazyregexp.New(
 // ".hack__SIGN".
 func hiddenFolder(name string) lang.Text {
 	switch {
-	case systemFolders[strings.ToLower(name)]:
+	case isListed("system", name):
 		return SkipSystem
 	case !strings.HasPrefix(name, "."):
 		return ""
@@ -156,7 +136,7 @@ func folderContextOf(items []item, root bool) folderContext {
 	return s
 }
 
-// isExtrasFolder reports whether a folder with a name of extrasFolders holds the extras of the folder around it:
+// isExtrasFolder reports whether a folder with a name for extras holds the extras of the folder around it:
 //
 //   - no, if its episodes are named after the folder ("Extras.S01E01"): it is a series
 //   - yes, if there are season folders next to it
@@ -164,7 +144,7 @@ func folderContextOf(items []item, root bool) folderContext {
 //   - directly in a root with videos (a film's folder or a flat library): yes, unless it contains season folders
 //   - directly in a root without videos: no, it is a title
 func isExtrasFolder(name string, items []item, parent folderContext) bool {
-	if !extrasFolders[strings.ToLower(strings.TrimSpace(name))] {
+	if !isListed("extras", strings.TrimSpace(name)) {
 		return false
 	}
 	seasons := false

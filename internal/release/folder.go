@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/anivault/anivault/internal/title"
 	"github.com/anivault/anivault/internal/wordlist"
@@ -15,13 +14,7 @@ import (
 var foldersText string
 
 // folders returns the sets of folder names in folders.txt, by kind.
-var folders = sync.OnceValue(func() map[string]map[string]bool {
-	list, sets := wordlist.Parse(foldersText), map[string]map[string]bool{}
-	for _, section := range list {
-		sets[section.Kind] = list.Set(section.Kind)
-	}
-	return sets
-})
+var folders = wordlist.Sets(foldersText)
 
 // folderKind returns what a folder's lower-case name says about its content, or "" if it may be a title. It ignores the
 // leading number or brackets by which people sort folders of films. Discs and volumes have a number: "disc 2", "vol.3".

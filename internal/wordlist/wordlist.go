@@ -104,3 +104,14 @@ func (l List) Numbers(kind string) map[string]int {
 	}
 	return numbers
 }
+
+// Sets returns a function that returns the words of a list as a set for each kind.
+func Sets(text string) func() map[string]map[string]bool {
+	return sync.OnceValue(func() map[string]map[string]bool {
+		list, sets := Parse(text), map[string]map[string]bool{}
+		for _, section := range list {
+			sets[section.Kind] = list.Set(section.Kind)
+		}
+		return sets
+	})
+}
