@@ -3,7 +3,6 @@ package apply
 import (
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -116,8 +115,15 @@ func (d *linuxDir) Names() (names []string, err error) {
 	if _, err := unix.Seek(d.fd, 0, io.SeekStart); err != nil {
 		return nil, wrapPathError("list", ".", err)
 	}
-	err = fsx.EachEntry(d.fd, func(name []byte, _ fs.FileMode) { names = append(names, string(name)) })
-	return names, err
+	buf := make([]byte, 32<<10)
+	for {
+		n := 0
+		err := retrySyscall("list", ".", func() (err error) { n, err = unix.ReadDirent(d.fd, buf); return err })
+		if err != nil || n <= 0 {
+			return names, err
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
 }
 
 func (d *linuxDir) OpenDir(name string) (Dir, error) { return openDir(d.fd, name) }

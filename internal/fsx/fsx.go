@@ -1,9 +1,10 @@
-// Package fsx reads folders and file information with few system calls. It returns details that package os omits, such
-// as the birth time of a file and the type of its file system. It changes nothing.
+// Package fsx returns details about files and folders that package os omits, such as the birth time of a file and the
+// type of its file system. It changes nothing.
 package fsx
 
 import (
 	"io/fs"
+	"os"
 	"time"
 )
 
@@ -21,4 +22,13 @@ type Info struct {
 type FileSystem struct {
 	Type    string // such as "ext4"; its magic number if the name is unknown, "-" if that is unknown too
 	NameMax int    // maximum bytes of a name
+}
+
+// Dir is an open folder.
+type Dir struct{ *os.File }
+
+// OpenDir opens a folder. It fails for anything else, without waiting for the other end of a pipe.
+func OpenDir(path string) (Dir, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|onlyFolder, 0)
+	return Dir{f}, err
 }

@@ -1,13 +1,10 @@
 package fsx
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -88,92 +85,11 @@ func typeOf(mode uint32) fs.FileMode {
 // Stat describes the file at a path. It follows symbolic links.
 func Stat(path string) (Info, error) { return Statx(unix.AT_FDCWD, path, 0) }
 
-// Dir reads a folder. After Close it can open another one. The zero value is ready to use. Dir is not safe for
-// concurrent use. Package os would need four times as many system calls and an allocation for each name.
-type Dir struct {
-	fd   int
-	open bool
-}
-
-// Open opens a folder. The caller must close it.
-func (d *Dir) Open(path string) error {
-	fd, err := OpenAt(unix.AT_FDCWD, path, 0)
-	d.fd, d.open = fd, err == nil
-	return err
-}
-
-// Close closes the folder, if it is open.
-func (d *Dir) Close() {
-	if d.open {
-		_ = unix.Close(d.fd) // closing a folder loses no data
-	}
-	d.open = false
-}
+const onlyFolder = unix.O_DIRECTORY
 
 // Lstat describes a file in the folder. It does not follow symbolic links.
-func (d *Dir) Lstat(name string) (Info, error) { return Statx(d.fd, name, unix.AT_SYMLINK_NOFOLLOW) }
-
-// EachEntry calls yield with the name and type of each entry of the folder, in no particular order. It stops at the
-// first error. The name is valid only until yield returns.
-func (d *Dir) EachEntry(yield func(name []byte, kind fs.FileMode)) error {
-	return EachEntry(d.fd, yield)
-}
-
-var direntBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
-
-// EachEntry is like Dir.EachEntry, but reads from a file descriptor, starting at its current position.
-func EachEntry(fd int, yield func(name []byte, kind fs.FileMode)) error {
-	buf := direntBuffers.Get().(*[32 << 10]byte)
-	defer direntBuffers.Put(buf)
-	for {
-		n := 0
-		err := RetryEINTR(func() (err error) {
-			n, err = unix.ReadDirent(fd, buf[:])
-			return err
-		})
-		if err != nil {
-			return &os.PathError{Op: "list", Path: ".", Err: err}
-		}
-		if n <= 0 {
-			return nil
-		}
-		eachDirent(fd, buf[:n], yield)
-	}
-}
-
-// eachDirent calls yield for each entry in a buffer filled by getdents64(2).
-func eachDirent(fd int, b []byte, yield func(name []byte, kind fs.FileMode)) {
-	const size, kind, start = 16, 18, 19
-	for len(b) > start {
-		n := int(binary.NativeEndian.Uint16(b[size:]))
-		if n <= start || n > len(b) {
-			return
-		}
-		name, _, _ := bytes.Cut(b[start:n], []byte{0})
-		t, there := b[kind], binary.NativeEndian.Uint64(b) != 0
-		b = b[n:]
-		if !there || string(name) == "." || string(name) == ".." {
-			continue
-		}
-		of := fs.ModeIrregular
-		switch t {
-		case unix.DT_REG:
-			of = 0
-		case unix.DT_DIR:
-			of = fs.ModeDir
-		case unix.DT_LNK:
-			of = fs.ModeSymlink
-		case unix.DT_UNKNOWN: // some file systems don't report types in getdents64
-			info, err := Statx(fd, string(name), unix.AT_SYMLINK_NOFOLLOW)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			if err == nil {
-				of = info.Type
-			}
-		}
-		yield(name, of)
-	}
+func (d Dir) Lstat(name string) (Info, error) {
+	return Statx(int(d.Fd()), name, unix.AT_SYMLINK_NOFOLLOW)
 }
 
 // FileSystemOf describes the file system of a folder.

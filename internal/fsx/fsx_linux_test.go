@@ -1,7 +1,6 @@
 package fsx
 
 import (
-	"encoding/binary"
 	"errors"
 	"io/fs"
 	"os"
@@ -12,44 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 )
-
-// Some file systems do not say in a folder what its entries are.
-func TestAnEntryOfUnknownKindIsAskedAbout(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("file", filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
-	var d Dir
-	if err := d.Open(dir); err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	var b []byte
-	for _, name := range []string{".", "folder", "file", "link", "gone meanwhile"} {
-		one := make([]byte, (19+len(name)+8)/8*8)
-		binary.NativeEndian.PutUint64(one, 1)
-		binary.NativeEndian.PutUint16(one[16:], uint16(len(one))) //nolint:gosec // a name is short
-		copy(one[19:], name)
-		b = append(b, one...)
-	}
-	got := map[string]fs.FileMode{}
-	eachDirent(d.fd, b, func(name []byte, kind fs.FileMode) { got[string(name)] = kind })
-	want := map[string]fs.FileMode{"folder": fs.ModeDir, "file": 0, "link": fs.ModeSymlink}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	eachDirent(d.fd, b[:30], func(name []byte, _ fs.FileMode) {
-		if string(name) != "." {
-			t.Errorf("half an entry is taken for %q", name)
-		}
-	})
-}
 
 // A kernel without statx(2) says the same, but for a birth.
 func TestTheOlderCallSaysTheSame(t *testing.T) {

@@ -30,16 +30,17 @@ type item struct {
 	err  error    // from stat
 }
 
-func (l *listing) open(path string) error {
+func (l *listing) open(path string) (err error) {
 	l.items = l.items[:0]
-	if err := l.dir.Open(path); err != nil {
+	if l.dir, err = fsx.OpenDir(path); err != nil {
 		return err
 	}
-	err := l.dir.EachEntry(func(name []byte, kind fs.FileMode) {
-		it := item{name: string(name), isDir: kind == fs.ModeDir, isLink: kind == fs.ModeSymlink}
+	entries, err := l.dir.ReadDir(-1)
+	for _, e := range entries {
+		it := item{name: e.Name(), isDir: e.IsDir(), isLink: e.Type() == fs.ModeSymlink}
 		it.isVideo = !it.isDir && IsVideo(it.name)
 		l.items = append(l.items, it)
-	})
+	}
 	slices.SortFunc(l.items, func(a, b item) int { return strings.Compare(a.name, b.name) })
 	return err
 }

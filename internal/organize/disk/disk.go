@@ -92,8 +92,8 @@ func (d *Disk) List(dir string) ([]organize.Item, error) {
 }
 
 func (d *Disk) list(dir string) ([]organize.Item, error) {
-	var in fsx.Dir
-	if err := in.Open(filepath.FromSlash(dir)); err != nil {
+	in, err := fsx.OpenDir(filepath.FromSlash(dir))
+	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
 		}
@@ -107,13 +107,13 @@ func (d *Disk) list(dir string) ([]organize.Item, error) {
 	}
 	d.mu.Unlock()
 	if entries == nil {
-		err := in.EachEntry(func(name []byte, _ fs.FileMode) {
-			entries = append(entries, library.Entry{Name: string(name)})
-		})
+		names, err := in.Readdirnames(-1)
 		if err != nil {
 			return nil, err
 		}
-		slices.SortFunc(entries, func(a, b library.Entry) int { return strings.Compare(a.Name, b.Name) })
+		for _, name := range slices.Sorted(slices.Values(names)) {
+			entries = append(entries, library.Entry{Name: name})
+		}
 	}
 	items := make([]organize.Item, 0, len(entries))
 	for _, e := range entries {
