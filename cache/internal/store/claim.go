@@ -22,19 +22,13 @@ import (
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
-const (
-	claimTouchInterval = time.Second
-	// noTimeout is a lock timeout in nanoseconds that never passes. The context ends the wait.
-	noTimeout = 1 << 62
-)
+const claimTouchInterval = time.Second
 
 // Claim is the exclusive right to ask the upstream about a key.
 type Claim struct {
 	Release func()
 	Waited  time.Duration // how long Claim waited for other holders
 }
-
-var errHolderStopped = errors.New("holder of the claim does not move")
 
 // claimTable holds the claims that this process has or waits for.
 type claimTable struct {
@@ -70,7 +64,11 @@ func (c *claimTable) acquire(ctx context.Context, key string, onWait func()) (Cl
 	var waited time.Duration
 	if errors.Is(err, lockfile.ErrBusy) {
 		onWait()
-		waited, err = c.waitForHolder(ctx, lock)
+		c.waiting.Add(1)
+		begun := time.Now()
+		err = lock.Lock(ctx, lockfile.Exclusive, c.inactivityLimit)
+		waited = max(time.Since(begun), 1)
+		c.waiting.Add(-1)
 	}
 	if err == nil {
 		if waited > 0 {
@@ -85,7 +83,7 @@ func (c *claimTable) acquire(ctx context.Context, key string, onWait func()) (Cl
 	}
 	c.removeUser(entry, false)
 	switch {
-	case errors.Is(err, errHolderStopped):
+	case errors.Is(err, lockfile.ErrBusy): // the holder has stopped
 		c.db.warnings.warn(Warning{Kind: WarnLocked, Path: lock.Path(), Err: err})
 		none.Waited = waited
 		return none, nil
@@ -114,7 +112,8 @@ func (c *claimTable) lockFor(key string) *claimLock {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.locks[path] == nil {
-		c.locks[path] = &claimLock{lock: lockfile.New(path, lockfile.Options{RemoveOnUnlock: true})}
+		lastTouch := func() time.Time { return time.Unix(0, touchTime(path)) }
+		c.locks[path] = &claimLock{lock: lockfile.New(path, lockfile.Options{RemoveOnUnlock: true, LastUse: lastTouch})}
 	}
 	c.locks[path].userCount++
 	return c.locks[path]
@@ -141,43 +140,4 @@ func (c *claimTable) removeDeadClaims() {
 			dead.Close()
 		}
 	}
-}
-
-// waitForHolder waits for a claim that another process holds, and returns how long it waited. It returns
-// errHolderStopped if the holder shows no activity for ClaimTimeout.
-func (c *claimTable) waitForHolder(ctx context.Context, lock *lockfile.Lock) (time.Duration, error) {
-	c.waiting.Add(1)
-	defer c.waiting.Add(-1)
-	begun := time.Now()
-	inner, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		if holderStopped(inner, lock.Path(), c.inactivityLimit) {
-			cancel(errHolderStopped)
-		}
-	}()
-	err := lock.Lock(inner, lockfile.Exclusive, noTimeout)
-	if err != nil && errors.Is(context.Cause(inner), errHolderStopped) {
-		err = errHolderStopped
-	}
-	cancel(nil)
-	<-watched
-	return max(time.Since(begun), 1), err
-}
-
-// holderStopped returns true once the holder has shown no activity for limit, and false if ctx ends first.
-func holderStopped(ctx context.Context, path string, limit time.Duration) bool {
-	life := activityWatch{limit: limit, lastChange: time.Now()} // the file may not exist yet, so count from now
-	tick := time.NewTicker(limit / 5)
-	defer tick.Stop()
-	for life.isActive(touchTime(path), time.Now()) {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-tick.C:
-		}
-	}
-	return true
 }
