@@ -194,12 +194,12 @@ func (r *histories) takeSample(ctx context.Context, g Gateway, now time.Time) {
 	}
 	snap := g.Upstream().Metrics().Snapshot()
 	is := counts{at: now, throttled: snap.Value(metrics.Requests, "429")}
-	for _, n := range snap.Values(metrics.Requests) {
-		is.sent += n
+	for _, n := range snap.All(metrics.Requests) {
+		is.sent += n.Value
 	}
 	queue := 0.0
-	for _, n := range snap.Values(metrics.GatewayQueue) {
-		queue += n
+	for _, n := range snap.All(metrics.GatewayQueue) {
+		queue += n.Value
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

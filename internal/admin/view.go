@@ -90,8 +90,8 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 		Quota:       app.ViewQuota(st.Budget, st.BudgetUsed, st.BudgetHeld, st.BudgetRenews),
 		Queue:       []Queue{}, Processes: []Process{}, Overrides: app.ViewOverrides(st.Overrides), Full: []string{},
 	}
-	latency := snap.Distribution(metrics.Latency)
-	out.LatencyP50, out.LatencyP99 = quantile(latency, .5)/1000, quantile(latency, .99)/1000
+	latency := func(q float64) float64 { return quantile(metrics.Latency, snap.Series(metrics.Latency), q) / 1000 }
+	out.LatencyP50, out.LatencyP99 = latency(.5), latency(.99)
 	for _, a := range st.Accounts {
 		if a.Slots > 0 && a.Running >= a.Slots {
 			out.Full = append(out.Full, a.Name)
@@ -104,17 +104,18 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 		out.Processes = append(out.Processes, Process{p.ID, p.IsOwn, p.Running, p.Waiting, p.Rate})
 	}
 	var hits, all float64
-	for labels, n := range snap.Values(metrics.GatewayRequests) {
-		all += n
+	for labels, n := range snap.All(metrics.GatewayRequests) {
+		all += n.Value
 		if _, _, hit := splitRequest(labels); hit {
-			hits += n
+			hits += n.Value
 		}
 	}
 	out.HitRatio = ratio(hits, all)
 	for _, class := range []string{"interactive", "batch"} {
-		w := snap.Distribution(metrics.GatewayWait, class)
+		waits := snap.Series(metrics.GatewayWait, class)
+		wait := func(q float64) float64 { return quantile(metrics.GatewayWait, waits, q) }
 		waiting := uint64(snap.Value(metrics.GatewayQueue, class))
-		out.Queue = append(out.Queue, Queue{class, waiting, quantile(w, .5), quantile(w, .9), quantile(w, .99)})
+		out.Queue = append(out.Queue, Queue{class, waiting, wait(.5), wait(.9), wait(.99)})
 	}
 	return out, nil
 }
@@ -135,13 +136,13 @@ func ratio(part, all float64) float64 {
 }
 
 // quantile returns the upper bound of the bucket that contains the given quantile, at most the highest bound.
-func quantile(d metrics.Distribution, q float64) float64 {
-	if d.Count == 0 {
+func quantile(d *metrics.Definition, s metrics.Series, q float64) float64 {
+	if s.Count == 0 {
 		return 0
 	}
 	sum := uint64(0)
-	for i, n := range d.Buckets {
-		if sum += n; float64(sum) >= q*float64(d.Count) {
+	for i, n := range s.Buckets {
+		if sum += n; float64(sum) >= q*float64(s.Count) {
 			return d.Bounds[i]
 		}
 	}
@@ -167,7 +168,7 @@ func (s *Server) clients() []Client {
 		out = append(out, Client{Name: c.Name, Class: c.Class, Weight: c.Weight, Admin: c.Admin})
 	}
 	out = append(out, Client{Name: config.Anonymous, Class: "interactive", Weight: 1})
-	asked := s.gateway.Upstream().Metrics().Snapshot().Values(metrics.GatewayRequests)
+	asked := s.gateway.Upstream().Metrics().Snapshot().All(metrics.GatewayRequests)
 	for i := range out {
 		c, hits := &out[i], 0.0
 		for labels, n := range asked {
@@ -175,12 +176,12 @@ func (s *Server) clients() []Client {
 			if name != c.Name {
 				continue
 			}
-			c.Requests += uint64(n)
+			c.Requests += uint64(n.Value)
 			if refused {
-				c.Refused += uint64(n)
+				c.Refused += uint64(n.Value)
 			}
 			if hit {
-				hits += n
+				hits += n.Value
 			}
 		}
 		waiting, last := s.gateway.ClientUse(c.Name)

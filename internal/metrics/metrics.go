@@ -2,7 +2,6 @@
 package metrics
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -20,28 +19,27 @@ type Metrics struct {
 // Setter sets a gauge.
 type Setter func(d *Definition, v float64, labels ...string)
 
-// Snapshot is a copy of all metrics at one moment. Its maps' keys are the labels joined by commas, or "".
+// Snapshot is a copy of all metrics at one moment.
 type Snapshot struct {
-	gateway       bool
-	values        map[*Definition]map[string]float64
-	distributions map[*Definition]map[string]Distribution
+	gateway bool
+	series  map[*Definition]map[string]Series // by the labels joined by commas, or ""
 }
 
-// Distribution is a histogram. Buckets[i] counts the observations up to Bounds[i]; Count includes larger ones too.
-type Distribution struct {
-	Bounds  []float64
-	Buckets []uint64
-	Count   uint64
-	Sum     float64
+// Series has the values of a metric for one set of labels.
+type Series struct {
+	Value   float64  // of a counter or gauge; the sum of a histogram
+	Count   uint64   // of a histogram's observations
+	Buckets []uint64 // Buckets[i] counts a histogram's observations up to Bounds[i]; Count includes larger ones too
 }
 
 // New returns metrics that are all zero.
 func New() *Metrics {
-	m := &Metrics{current: Snapshot{
-		values: map[*Definition]map[string]float64{}, distributions: map[*Definition]map[string]Distribution{},
-	}}
+	m := &Metrics{current: Snapshot{series: map[*Definition]map[string]Series{}}}
 	for _, d := range table {
-		m.current.values[d], m.current.distributions[d] = map[string]float64{}, map[string]Distribution{}
+		m.current.series[d] = map[string]Series{}
+		if d.Label == "" {
+			m.current.series[d][""] = m.current.Series(d)
+		}
 	}
 	return m
 }
@@ -57,7 +55,9 @@ func (m *Metrics) EnableGateway(readGauges func(Setter)) {
 func (m *Metrics) Add(d *Definition, n int, labels ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.current.values[d][strings.Join(labels, ",")] += float64(n)
+	v := m.current.Series(d, labels...)
+	v.Value += float64(n)
+	m.current.series[d][strings.Join(labels, ",")] = v
 }
 
 // Set sets a gauge. NaN and infinity count as 0.
@@ -71,7 +71,7 @@ func (s *Snapshot) set(d *Definition, v float64, labels ...string) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		v = 0
 	}
-	s.values[d][strings.Join(labels, ",")] = v
+	s.series[d][strings.Join(labels, ",")] = Series{Value: v}
 }
 
 // Observe adds a duration to a histogram, in milliseconds if its name ends with "_ms", else in seconds.
@@ -83,28 +83,26 @@ func (m *Metrics) Observe(d *Definition, took time.Duration, labels ...string) {
 	v := max(float64(took)/float64(unit), 0)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	h := m.current.Distribution(d, labels...)
+	h := m.current.Series(d, labels...)
 	h.Count++
 	// Rounding hides the floating-point errors of the sum.
-	h.Sum = math.Round((h.Sum+v)*1e6) / 1e6
-	if i, _ := slices.BinarySearch(h.Bounds, v); i < len(h.Buckets) { // the first bound that is ≥ v
+	h.Value = math.Round((h.Value+v)*1e6) / 1e6
+	if i, _ := slices.BinarySearch(d.Bounds, v); i < len(h.Buckets) { // the first bound that is ≥ v
 		h.Buckets[i]++
 	}
-	m.current.distributions[d][strings.Join(labels, ",")] = h
+	m.current.series[d][strings.Join(labels, ",")] = h
 }
 
 // Snapshot returns a copy of all metrics.
 func (m *Metrics) Snapshot() Snapshot {
 	m.mu.Lock()
 	s, readGauges := m.current, m.readGauges
-	s.values = make(map[*Definition]map[string]float64, len(table))
-	s.distributions = make(map[*Definition]map[string]Distribution, len(table))
-	for _, d := range table {
-		s.values[d] = maps.Clone(m.current.values[d])
-		s.distributions[d] = map[string]Distribution{}
-		for label, h := range m.current.distributions[d] {
-			h.Buckets = slices.Clone(h.Buckets)
-			s.distributions[d][label] = h
+	s.series = make(map[*Definition]map[string]Series, len(table))
+	for d, byLabels := range m.current.series {
+		s.series[d] = make(map[string]Series, len(byLabels))
+		for labels, v := range byLabels {
+			v.Buckets = slices.Clone(v.Buckets)
+			s.series[d][labels] = v
 		}
 	}
 	m.mu.Unlock()
@@ -114,21 +112,19 @@ func (m *Metrics) Snapshot() Snapshot {
 	return s
 }
 
-// Values returns a counter's or gauge's values; the keys are the labels joined by commas.
-func (s Snapshot) Values(d *Definition) map[string]float64 { return s.values[d] }
+// All returns a metric's values by the labels joined by commas.
+func (s Snapshot) All(d *Definition) map[string]Series { return s.series[d] }
 
 // Value returns the value of a counter or gauge with these labels, 0 if there is none.
-func (s Snapshot) Value(d *Definition, labels ...string) float64 {
-	return s.values[d][strings.Join(labels, ",")]
-}
+func (s Snapshot) Value(d *Definition, labels ...string) float64 { return s.Series(d, labels...).Value }
 
-// Distribution returns a histogram with these labels.
-func (s Snapshot) Distribution(d *Definition, labels ...string) Distribution {
-	h, ok := s.distributions[d][strings.Join(labels, ",")]
+// Series returns a metric's values with these labels, which are zero if there are none.
+func (s Snapshot) Series(d *Definition, labels ...string) Series {
+	v, ok := s.series[d][strings.Join(labels, ",")]
 	if !ok {
-		h = Distribution{Bounds: d.Bounds, Buckets: make([]uint64, len(d.Bounds))}
+		v.Buckets = make([]uint64, len(d.Bounds))
 	}
-	return h
+	return v
 }
 
 // Kind is the Prometheus type of a metric.

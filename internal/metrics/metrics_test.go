@@ -189,8 +189,8 @@ func TestSnapshotIsACopy(t *testing.T) {
 	m.Add(Requests, 1, "200")
 	m.Observe(Latency, 0)
 	m.Observe(Sleep, 0)
-	if before.Value(Requests, "200") != 2 || before.Distribution(Latency).Buckets[0] != 2 ||
-		before.Distribution(Sleep).Buckets[0] != 0 {
+	if before.Value(Requests, "200") != 2 || before.Series(Latency).Buckets[0] != 2 ||
+		before.Series(Sleep).Buckets[0] != 0 {
 		t.Errorf("a snapshot changed after it was taken: %+v", before)
 	}
 }
@@ -208,7 +208,7 @@ func TestConcurrentCountingLosesNothing(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if s := m.Snapshot(); s.Value(Requests, "200") != 4000 || s.Distribution(Latency).Count != 4000 {
+	if s := m.Snapshot(); s.Value(Requests, "200") != 4000 || s.Series(Latency).Count != 4000 {
 		t.Errorf("counted %+v", s)
 	}
 }

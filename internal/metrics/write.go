@@ -61,20 +61,15 @@ func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) []byte
 		put(headFields[i].Name, v)
 	}
 	for _, d := range s.definitions() {
-		var v any = s.values[d]
-		switch {
-		case d.Kind == Histogram && d.Label == "":
-			v = s.Distribution(d).toJSON()
-		case d.Kind == Histogram:
-			byLabel := map[string]jsonHistogram{}
-			for label, h := range s.distributions[d] {
-				byLabel[label] = h.toJSON()
-			}
-			v = byLabel
-		case d.Label == "":
-			v = s.Value(d)
+		byLabels := map[string]any{}
+		for labels, v := range s.series[d] {
+			byLabels[labels] = v.toJSON(d)
 		}
-		put(d.Name, v)
+		if d.Label == "" {
+			put(d.Name, byLabels[""])
+		} else {
+			put(d.Name, byLabels)
+		}
 	}
 	return append(b, "}\n"...)
 }
@@ -89,49 +84,50 @@ func Prometheus(w io.Writer, s Snapshot) error {
 	for _, d := range s.definitions() {
 		name := Prefix + d.Name
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", name, helpEscaper.Replace(d.Help), name, d.Kind)
-		switch {
-		case d.Kind == Histogram && d.Label == "":
-			s.Distribution(d).writePrometheus(&b, name, "")
-		case d.Kind == Histogram:
-			for _, label := range slices.Sorted(maps.Keys(s.distributions[d])) {
-				s.distributions[d][label].writePrometheus(&b, name, d.labels(label))
-			}
-		case d.Label == "":
-			fmt.Fprintf(&b, "%s %s\n", name, formatNumber(s.Value(d)))
-		default:
-			for _, label := range slices.Sorted(maps.Keys(s.values[d])) {
-				fmt.Fprintf(&b, "%s{%s} %s\n", name, d.labels(label), formatNumber(s.values[d][label]))
-			}
+		for _, values := range slices.Sorted(maps.Keys(s.series[d])) {
+			s.series[d][values].writePrometheus(&b, d, values)
 		}
 	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-func (d *Definition) labels(values string) string {
-	names := strings.Split(d.Label, ",")
-	out := make([]string, len(names))
-	for i, v := range strings.SplitN(values, ",", len(names)) {
-		out[i] = names[i] + `="` + labelEscaper.Replace(v) + `"`
+// labels returns the labels with their values, and more, in braces; "" if there are none.
+func (d *Definition) labels(values string, more ...string) string {
+	var pairs []string
+	if d.Label != "" {
+		names := strings.Split(d.Label, ",")
+		for i, v := range strings.SplitN(values, ",", len(names)) {
+			pairs = append(pairs, names[i]+`="`+labelEscaper.Replace(v)+`"`)
+		}
 	}
-	return strings.Join(out, ",")
+	if pairs = append(pairs, more...); len(pairs) == 0 {
+		return ""
+	}
+	return "{" + strings.Join(pairs, ",") + "}"
 }
 
-func (d Distribution) writePrometheus(b *bytes.Buffer, name, labels string) {
-	more, all := "", ""
-	if labels != "" {
-		more, all = labels+",", "{"+labels+"}"
+func (v Series) writePrometheus(b *bytes.Buffer, d *Definition, values string) {
+	name, labels := Prefix+d.Name, d.labels(values)
+	if d.Kind != Histogram {
+		fmt.Fprintf(b, "%s%s %s\n", name, labels, formatNumber(v.Value))
+		return
 	}
-	d.eachCumulativeBucket(func(le float64, n uint64) {
-		fmt.Fprintf(b, "%s_bucket{%sle=\"%s\"} %d\n", name, more, formatNumber(le), n)
-	})
-	fmt.Fprintf(b, "%s_bucket{%sle=\"+Inf\"} %d\n", name, more, d.Count)
-	fmt.Fprintf(b, "%s_sum%s %s\n%s_count%s %d\n", name, all, formatNumber(d.Sum), name, all, d.Count)
+	for i, n := range v.cumulativeBuckets() {
+		fmt.Fprintf(b, "%s_bucket%s %d\n", name, d.labels(values, `le="`+formatNumber(d.Bounds[i])+`"`), n)
+	}
+	fmt.Fprintf(b, "%s_bucket%s %d\n", name, d.labels(values, `le="+Inf"`), v.Count)
+	fmt.Fprintf(b, "%s_sum%s %s\n%s_count%s %d\n", name, labels, formatNumber(v.Value), name, labels, v.Count)
 }
 
-func (d Distribution) toJSON() jsonHistogram {
-	out := jsonHistogram{Count: d.Count, Sum: d.Sum}
-	d.eachCumulativeBucket(func(le float64, n uint64) { out.Buckets = append(out.Buckets, jsonBucket{le, n}) })
+func (v Series) toJSON(d *Definition) any {
+	if d.Kind != Histogram {
+		return v.Value
+	}
+	out := jsonHistogram{Count: v.Count, Sum: v.Value}
+	for i, n := range v.cumulativeBuckets() {
+		out.Buckets = append(out.Buckets, jsonBucket{d.Bounds[i], n})
+	}
 	return out
 }
 
@@ -147,12 +143,12 @@ func formatNumber(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-func (d Distribution) eachCumulativeBucket(f func(le float64, n uint64)) {
-	n := uint64(0)
-	for i, le := range d.Bounds {
-		n += d.Buckets[i]
-		f(le, n)
+func (v Series) cumulativeBuckets() []uint64 {
+	sums := slices.Clone(v.Buckets)
+	for i := 1; i < len(sums); i++ {
+		sums[i] += sums[i-1]
 	}
+	return sums
 }
 
 const snapshotInterval = 10 * time.Second
