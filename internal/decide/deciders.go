@@ -48,6 +48,7 @@ type Deciders struct {
 // deciders are tried in order until one answers; the last one always does.
 var deciders = []func(*Deciders, context.Context, *series) (resolution, bool){
 	(*Deciders).byPin,         // the user's own choice
+	(*Deciders).byAniDB,       // AniDB's ID in the path
 	(*Deciders).byIndex,       // the imported lists
 	(*Deciders).byKnownTitles, // titles of the entries that this run has fetched or seen in search results
 	(*Deciders).bySearch,      // TMDB's search
@@ -127,6 +128,7 @@ func (d *Deciders) decide(ctx context.Context, s *series) (res resolution) {
 		}
 	}
 	d.translateTitle(ctx, &res.Resolution)
+	d.readInOrder(s, &res)
 	return res
 }
 

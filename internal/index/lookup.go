@@ -214,6 +214,11 @@ func (x *Index) Siblings(tv int) ([]Candidate, error) {
 	})
 }
 
+// EntriesOfAnime returns the TMDB entries that the lists map an AniDB id to.
+func (x *Index) EntriesOfAnime(anime int) ([]Candidate, error) {
+	return view(x, func(tx *bolt.Tx) []Candidate { return candidatesOf(tx, titleRow{anime: anime}) })
+}
+
 // AnimeOfFilm returns the AniDB ids that the lists map to a TMDB film.
 func (x *Index) AnimeOfFilm(film int) ([]int, error) {
 	return view(x, func(tx *bolt.Tx) (out []int) {

@@ -1,0 +1,87 @@
+package decide
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/anivault/anivault/internal/index"
+	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/orders"
+	"github.com/anivault/anivault/internal/release"
+)
+
+// byAniDB decides a series whose path has AniDB's ID alone, if the lists know a single entry for it.
+func (d *Deciders) byAniDB(ctx context.Context, s *series) (resolution, bool) {
+	order, anime := orderOfNames(s)
+	if order != orders.AniDB || d.index == nil {
+		return resolution{}, false
+	}
+	var found []index.Candidate
+	d.index.withIndex(func(x *index.Index) (err error) {
+		found, err = x.EntriesOfAnime(anime)
+		return err
+	})
+	if len(found) != 1 {
+		return resolution{}, false
+	}
+	res := d.resolver.ResolveID(ctx, s.Series, found[0].Kind, found[0].ID)
+	res.DecidedBy = match.DecidedByIndex
+	res.Steps = slices.Insert(res.Steps, 0, match.Step{
+		Stage: "index", Detail: lang.Textf("anidb id %d is %s/%d", anime, string(res.Kind), res.ID),
+	})
+	return resolution{Resolution: res}, true
+}
+
+// orderOfNames returns the order of the numbers in a series' names: that of the catalogue whose ID is in the path, ""
+// if TMDB's is there or none. anime is AniDB's ID, in AniDB's order.
+func orderOfNames(s *series) (order string, anime int) {
+	ids := map[string]string{}
+	for _, id := range s.IDs {
+		ids[id.Source] = id.Value
+	}
+	anime, err := strconv.Atoi(ids[orders.AniDB])
+	switch {
+	case ids[orders.TMDB] != "", ids["imdb"] != "":
+	case ids[orders.TVDB] != "":
+		return orders.TVDB, 0
+	case err == nil && anime > 0:
+		return orders.AniDB, anime
+	}
+	return "", 0
+}
+
+// readInOrder makes the numbers of names in another order than TMDB's the first reading, where the lists know what they
+// are at TMDB.
+func (d *Deciders) readInOrder(s *series, res *resolution) {
+	order, anime := orderOfNames(s)
+	if order == "" || d.index == nil || res.Status != match.Matched || res.Kind != match.TV || res.Entry == nil ||
+		s.pin != nil && s.pin.Season != nil {
+		return
+	}
+	var of animeOfEntry
+	d.index.withIndex(func(x *index.Index) (err error) {
+		of, err = findAnimeOfEntry(x, res.Entry)
+		return err
+	})
+	count, others := ordersOf(res.Entry, of.siblings), res.readings
+	res.readings = func(r release.Release) []release.Release {
+		out := []release.Release{r}
+		if others != nil {
+			out = others(r)
+		}
+		season, stated := r.Season()
+		if order == orders.AniDB && len(r.Seasons) == 0 && !isSpecial(r) {
+			season, stated = 1, true // an anime has no seasons
+		}
+		if numbers, whole := wholeNumbers(r.Episodes); stated && whole {
+			if at := count.ToTMDB(order, anime, orders.Place{Season: season, Episodes: numbers}); at != nil {
+				own := withEpisodes(r, at.Season, at.Episodes)
+				own.Kind, own.Special, own.EpisodeTitle = release.Episode, "", ""
+				out = slices.Insert(out, 0, own)
+			}
+		}
+		return out
+	}
+}
