@@ -331,6 +331,8 @@ func (p *prompter) Confirm(ctx context.Context, c decide.Choice) (decide.Verdict
 		word := lang.Say(scopeTexts[s].word)
 		if s == c.Scope {
 			word = "[" + word + "]"
+		} else if s == decide.ByFolder && c.InFolder > len(c.Preview) {
+			word = lang.Sprintf("%s (all %d in it)", word, lang.Number(c.InFolder))
 		}
 		words = append(words, word)
 	}

@@ -298,6 +298,10 @@ func TestAFoldersNameIsPinnedAsAPath(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", want, shown)
 		}
 	}
+	if last := p.prompts[len(p.prompts)-1]; !strings.Contains(last, "Save it for title, folder (all 3 in it), [file]: ") ||
+		strings.Contains(strings.Join(p.prompts, ""), "all 2 in it") {
+		t.Errorf("a folder with other files is not told from one without: %q", p.prompts)
+	}
 	if strings.Contains(shown, "match --interactive") {
 		t.Errorf("it recommends what was just done:\n%s", shown)
 	}

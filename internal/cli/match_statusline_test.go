@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -190,6 +191,12 @@ func TestANarrowerLineSaysLessButNothingElse(t *testing.T) {
 		if got := statusLine(at, report.Summary{Files: 40, Pending: 2}, now, tt.room); got != tt.want {
 			t.Errorf("%d cells\ngot  %q\nwant %q", tt.room, got, tt.want)
 		}
+	}
+	lang.Use(lang.Korean)
+	defer lang.Use(lang.English)
+	got := statusLine(at, report.Summary{Files: 40, Pending: 2}, now, 200)
+	if words := regexp.MustCompile(`[a-z]{2,}`).FindAllString(got, -1); words != nil {
+		t.Errorf("English in Korean: %q in %q", words, got)
 	}
 }
 

@@ -84,11 +84,12 @@ const (
 
 // Choice is an answer that is about to be saved as pins. The person may still change its ChoiceOptions.
 type Choice struct {
-	Entry   *match.Entry // nil if TMDB could not be asked
-	Scopes  []Scope      // the scopes that suit these files
-	Pins    []pins.Pin
-	Preview []FilePreview
-	Note    lang.Text
+	Entry    *match.Entry // nil if TMDB could not be asked
+	Scopes   []Scope      // the scopes that suit these files
+	InFolder int          // the videos and folders that ByFolder applies to
+	Pins     []pins.Pin
+	Preview  []FilePreview
+	Note     lang.Text
 	ChoiceOptions
 }
 
@@ -320,6 +321,7 @@ func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note l
 		name = title.WithYear(res.Entry.Title, res.Entry.Year)
 	}
 	c := Choice{Entry: res.Entry, ChoiceOptions: ChoiceOptions{Scope: defaultScope(s, a.Kind)}}
+	c.InFolder = itemsInFolder(s.Files)
 	if a.Action == PutAt {
 		c.Place, c.Scope = &a.Place, ByFiles
 	}
@@ -407,7 +409,7 @@ func defaultScope(s match.Series, kind match.Kind) Scope {
 	switch {
 	case title.Normalize(s.Title()) != "" && s.Titles[0].From == release.FromName:
 		return ByTitle
-	case kind == match.TV && hasOwnFolder(s.Files):
+	case kind == match.TV && len(s.Files) > 1 && itemsInFolder(s.Files) == len(s.Files):
 		return ByFolder
 	}
 	return ByFiles
@@ -457,17 +459,14 @@ func commonFolder(files []match.File) (dir string, ok bool) {
 	return dir, true
 }
 
-func hasOwnFolder(files []match.File) bool {
-	dir, ok := commonFolder(files)
-	if !ok || len(files) < 2 {
-		return false
+// itemsInFolder counts the videos and folders in the files' folder; 0 if they have none in common.
+func itemsInFolder(files []match.File) (n int) {
+	dir, _ := commonFolder(files)
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.IsDir() || library.IsVideo(e.Name()) {
+			n++
+		}
 	}
-	known := map[string]bool{}
-	for _, f := range files {
-		known[filepath.Base(absolutePath(f.Release.Path))] = true
-	}
-	entries, err := os.ReadDir(dir)
-	return err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
-		return e.IsDir() || library.IsVideo(e.Name()) && !known[e.Name()]
-	})
+	return n
 }
