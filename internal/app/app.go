@@ -232,13 +232,6 @@ func (a *App) Limiter() (ratelimit.Status, error) {
 // Started is when the run began.
 func (a *App) Started() time.Time { return a.started }
 
-// Timeline returns the limiter's events during the run.
-func (a *App) Timeline() []LimiterEvent {
-	a.observer.mu.Lock()
-	defer a.observer.mu.Unlock()
-	return append([]LimiterEvent(nil), a.observer.timeline...)
-}
-
 // Search returns the entries for a title from TMDB and the title index. If a request fails, it returns the entries from
 // cached answers, and the request's error. more reports whether there are further entries.
 func (a *App) Search(ctx context.Context, w decide.TitleSearch) (found []decide.SearchResult, more bool, err error) {

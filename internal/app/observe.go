@@ -13,7 +13,6 @@ import (
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/config"
-	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/logging"
 	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/internal/ui"
@@ -44,40 +43,7 @@ type observer struct {
 	awaitPolls  int       // how many of the latest polls in a row found the run waiting for another process's request
 	waiting     []ratelimit.WaitInfo
 	pauseStatus int // the HTTP status that caused this process's latest pause
-	timeline    []LimiterEvent
 }
-
-// LimiterEvent is an event of the limiter during the run: a state transition, a 429 or a pause.
-type LimiterEvent struct {
-	At     time.Time
-	State  ratelimit.State
-	From   ratelimit.State // the state before a transition; otherwise equal to State
-	Event  string          // "state_transition", "429", "pause", or an outcome
-	Reason string          // why the state changed; "" if it did not
-	Pause  time.Duration   // how long all processes pause; 0 for no pause
-	Rate   float64         // requests a second from At on
-}
-
-// Text describes the event in a clause.
-func (m LimiterEvent) Text() lang.Text {
-	switch {
-	case m.Event == "state_transition":
-		return lang.Textf("from %s (%s): %.3g requests a second", m.From, m.Reason, m.Rate)
-	case m.Event == "429" && m.Pause > 0:
-		return lang.Textf("429: all processes pause for %s", m.Pause.Round(time.Millisecond))
-	case m.Event == "429":
-		return "429, for a request sent earlier"
-	case m.Pause > 0:
-		return lang.Textf("server error: all processes pause for %s", m.Pause.Round(time.Millisecond))
-	case m.Event == ratelimit.Network.String():
-		return "network error: only that request is retried"
-	case m.Event == ratelimit.Deferred.String():
-		return "the gateway refused: only that request is retried"
-	}
-	return "server error: only that request is retried"
-}
-
-const maxEvents = 10_000
 
 func (o *observer) onOrphans(f ratelimit.Orphans) {
 	o.metrics.Add(metrics.Orphans, f.Requests)
@@ -154,9 +120,6 @@ func (o *observer) onTransition(t ratelimit.Transition) {
 	o.mu.Lock()
 	o.state, o.stateKnown = t.To, true
 	o.mu.Unlock()
-	o.addEvent(LimiterEvent{
-		At: t.At, State: t.To, From: t.From, Event: "state_transition", Reason: t.Reason.String(), Rate: t.Gauges.Rate,
-	})
 	o.samples.add(o.sample(t.At, t.To.String(), t.Gauges.Rate))
 	gauges := t.Gauges
 	gauges.State = t.To
@@ -192,9 +155,6 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 	if !a.Outcome.Retryable() {
 		return
 	}
-	o.addEvent(LimiterEvent{
-		At: time.Now(), State: a.Gauges.State, From: a.Gauges.State, Event: event, Pause: a.Pause, Rate: a.Gauges.Rate,
-	})
 	if a.Pause > 0 {
 		o.mu.Lock()
 		o.pauseStatus = a.Status
@@ -247,14 +207,6 @@ func (o *observer) setGauges(g ratelimit.Gauges) {
 	o.metrics.Set(metrics.Rate, g.Rate)
 	o.metrics.Set(metrics.Concurrency, float64(g.OwnSlots))
 	o.metrics.Set(metrics.ErrRate, g.ErrRatio)
-}
-
-func (o *observer) addEvent(m LimiterEvent) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.timeline) < maxEvents {
-		o.timeline = append(o.timeline, m)
-	}
 }
 
 func (o *observer) sample(at time.Time, state string, rate float64) chart.Point {

@@ -195,24 +195,22 @@ func demoEnviron(environ []string, root, url string) ([]string, error) {
 		"ANIVAULT_DATA_DIR="+filepath.Join(root, "data")), nil
 }
 
+// printTimeline prints when the limiter's state changed, and when TMDB refused requests.
 func printTimeline(f *factory, run *app.App) {
-	moments := run.Timeline()
 	f.say("\nWhat the limiter went through:\n")
-	if len(moments) == 0 {
-		f.say("  nothing: it stayed in Normal\n")
-		return
-	}
-	begin := run.Started()
-	for i := 0; i < len(moments); {
-		m, times := moments[i], 1
-		for i+times < len(moments) && moments[i+times].State == m.State && moments[i+times].Text() == m.Text() {
-			times++
+	points, refused := run.Samples(), 0
+	for i := 1; i < len(points); i++ {
+		before, p, text := points[i-1], points[i], lang.Text("")
+		refused += p.Throttled
+		switch more := i+1 < len(points) && points[i+1].State == p.State && points[i+1].Throttled > 0; {
+		case p.State != before.State:
+			text = lang.Textf("from %s: %.3g requests a second", before.State, p.Rate)
+		case p.Throttled == 0 || more:
+			continue
+		default:
+			text = lang.Textf("slowed down by TMDB %s (429)", lang.Count(refused, "time"))
 		}
-		repeated := ""
-		if times > 1 {
-			repeated = " (" + lang.Say(lang.Count(times, "time")) + ")"
-		}
-		fmt.Fprintf(f.streams.Err, "  %6.2fs  %-10s %s%s\n", m.At.Sub(begin).Seconds(), m.State, lang.Say(m.Text()), repeated)
-		i += times
+		refused = 0
+		fmt.Fprintf(f.streams.Err, "  %6.2fs  %-10s %s\n", p.At.Sub(run.Started()).Seconds(), p.State, lang.Say(text))
 	}
 }
