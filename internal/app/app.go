@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/nfo"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/run"
@@ -126,7 +128,29 @@ func (a *App) Match(
 	c.Retry = run.RetryPolicy{
 		NewCounter: func() run.AttemptCounter { return all.Share() }, MaxRetries: max(a.cfg.Tuning.MaxRetries, 0),
 	}
-	return run.Run(ctx, c, produce, emit, pause)
+	return run.Run(ctx, c, produce, func(r report.Record) error {
+		a.renumber(ctx, &r)
+		return emit(r)
+	}, pause)
+}
+
+// renumber puts a record's season and episodes into the order that the user wants. An episode group takes a request per
+// series; if that fails, the record has the error.
+func (a *App) renumber(ctx context.Context, r *report.Record) {
+	order := a.orderOf(r.TMDBID)
+	if order == orders.TMDB || r.Kind != string(match.TV) || r.Season == nil {
+		return
+	}
+	place := r.Orders.In(order)
+	if name, ok := strings.CutPrefix(order, orders.GroupPrefix); ok && r.Orders != nil {
+		group, err := a.deciders.Group(ctx, r.TMDBID, name)
+		if err != nil {
+			r.Fail(err, Explain)
+		} else {
+			place = group.Place(*r.Orders.TMDB)
+		}
+	}
+	r.Renumber(order, place)
 }
 
 // AskAbout asks the user about the records of a Match that could not be decided, and replaces those that the answers
@@ -147,6 +171,7 @@ func (a *App) AskAbout(ctx context.Context, records []report.Record) {
 			subtitles := records[i].Subtitles
 			records[i] = report.FromDecision(records[i].Path, f.Release, d, Explain)
 			records[i].Subtitles = subtitles
+			a.renumber(ctx, &records[i])
 		}
 	})
 }
@@ -167,7 +192,7 @@ func (a *App) resultMemory() *results.Memory {
 // decisionScope returns a text that changes with every setting and local input that a decision depends on.
 func decisionScope(cfg *config.Config, pins, index string) string {
 	settings := cfg.Match
-	settings.Jobs = 0
+	settings.Jobs, settings.Order = 0, "" // a remembered record has its episodes in all orders
 	return fmt.Sprintf("%s %q %+v %q %q %q", cfg.TMDB.BaseURL, cfg.TMDB.Languages, settings, version.Build(), pins, index)
 }
 
@@ -187,14 +212,12 @@ func (a *App) Entry(ctx context.Context, kind match.Kind, id int) (*match.Entry,
 	return e, err
 }
 
-// Seasons returns the seasons of a series with their episodes.
+// Seasons returns the seasons of a series with their episodes, in the order that the user wants (see decide.Seasons).
 func (a *App) Seasons(ctx context.Context, id int) ([]match.Season, error) {
-	e, err := a.Entry(ctx, match.TV, id)
-	if err != nil {
-		return nil, err
-	}
-	return e.Seasons, nil
+	return a.deciders.Seasons(ctx, id, a.orderOf(id))
 }
+
+func (a *App) orderOf(tv int) string { return cmp.Or(a.deciders.PinnedOrder(tv), a.cfg.Match.Order) }
 
 // Offline reports whether the run may not use the network.
 func (a *App) Offline() bool { return a.opts.Offline }

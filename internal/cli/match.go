@@ -103,7 +103,8 @@ func newMatch(f *factory) *cobra.Command {
 func addMatchFlags(cmd *cobra.Command, o *matchOptions) {
 	flags := cmd.Flags()
 	addRequestFlags(cmd, &o.offline)
-	addSettingFlags(cmd, flags, "limiter.auto_recover", "match.type", "match.min_episode_confidence", "match.jobs")
+	addSettingFlags(cmd, flags, "limiter.auto_recover", "match.type", "match.min_episode_confidence", "match.order",
+		"match.jobs")
 	flags.StringArrayVar(&o.exclude, "exclude", nil,
 		"skip what `GLOB` matches, as in .anivaultignore (may be repeated)")
 }

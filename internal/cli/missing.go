@@ -21,6 +21,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/title"
@@ -55,8 +56,11 @@ func newMissing(f *factory) *cobra.Command {
 		}
 		o.missingWriter = &m
 		cfg, produce, err := o.open(c.Command, c.args)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case cfg.Match.Order == orders.AniDB:
+			return usagef("choose another order", "AniDB has no seasons that could be incomplete")
 		}
 		return o.run(c.Context(), cfg, produce)
 	})

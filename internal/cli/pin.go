@@ -26,7 +26,7 @@ import (
 
 func newPin(f *factory) *cobra.Command {
 	var season, offset int
-	var episodes string
+	var episodes, order string
 	var offline, force bool
 	cmd := &cobra.Command{Use: "pin PATH|TITLE ENTRY", Short: "Say which TMDB entry a folder, a file or a title is"}
 	f.setRun(cmd, nil, func(c invocation) error {
@@ -40,7 +40,7 @@ func newPin(f *factory) *cobra.Command {
 		if c.Flags().Changed("season") {
 			p.Season = &season
 		}
-		p.Offset = offset
+		p.Offset, p.Order = offset, order
 		if c.Flags().Changed("episode") {
 			if err := setEpisodes(&p, episodes); err != nil {
 				return err
@@ -67,6 +67,8 @@ func newPin(f *factory) *cobra.Command {
 	cmd.Flags().IntVar(&offset, "offset", 0, "`NUMBER` added to the episode numbers in the names; may be negative")
 	cmd.Flags().StringVar(&episodes, "episode", "",
 		"the `NUMBER` of the episode that one file is: 5, 5-6 or 5,7 (without --season, of season 1)")
+	cmd.Flags().StringVar(&order, "order", "",
+		"count the whole series in the `ORDER` tmdb, absolute, tvdb, anidb or group:NAME, whatever match.order says")
 	cmd.Flags().BoolVar(&force, "force", false, "pin an entry that TMDB does not have")
 	cmd.Flags().BoolVar(&offline, "offline", false, "don't ask TMDB about the entry; use what is cached")
 	cmd.ValidArgsFunction = f.completePin
@@ -203,6 +205,9 @@ func pinTargetText(p pins.Pin) string {
 	}
 	if len(p.Episodes) > 0 {
 		entry += " " + lang.Sprintf("episode %s", pins.FormatEpisodes(p.Episodes))
+	}
+	if p.Order != "" {
+		entry += " " + lang.Sprintf("order %s", ui.Printable(p.Order))
 	}
 	return entry
 }

@@ -83,6 +83,7 @@ type Match struct {
 	MinConfidence        float64 `setting:"match.min_confidence"`
 	MinEpisodeConfidence float64 `setting:"match.min_episode_confidence"`
 	Type                 string  `setting:"match.type"` // "auto", "tv" or "movie"
+	Order                string  `setting:"match.order"`
 	IncludeAdult         bool    `setting:"match.include_adult"`
 	Jobs                 int     `setting:"match.jobs"` // 0: one per CPU
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/wordlist"
 	"github.com/anivault/anivault/ratelimit"
@@ -24,7 +25,7 @@ import (
 // and a field of Config with its key; the field's type says how a text is read.
 type Setting struct {
 	Key     string    // the config file's key, with a dot between section and name
-	Env     string    // the environment variable, derived from the key: tmdb.base_url is ANIVAULT_TMDB_BASE_URL
+	Env     string    // the environment variable, by default made of the key: ANIVAULT_TMDB_BASE_URL
 	Default string    // as the user would write it; "" for none
 	Allowed lang.Text // the allowed values, for messages and the documentation
 	Choices []string  // the allowed words, if there are only a few
@@ -61,7 +62,7 @@ func newSettings(c *Config) []Setting {
 	}
 	addTargets(targets, reflect.ValueOf(c).Elem())
 	for i := range all {
-		all[i].Env = "ANIVAULT_" + strings.ToUpper(strings.ReplaceAll(all[i].Key, ".", "_"))
+		all[i].Env = cmp.Or(all[i].Env, "ANIVAULT_"+strings.ToUpper(strings.ReplaceAll(all[i].Key, ".", "_")))
 		all[i].bind(targets[all[i].Key])
 	}
 	for _, f := range ratelimit.Fields() {
@@ -183,6 +184,7 @@ func parseInto[T any](target *T, read func(string) (T, error)) func(string) erro
 // textReaders read the texts that are no paths.
 var textReaders = map[string]func(string) (string, error){
 	"coordinator_prefix": readPrefix, "serve.admin_listen": readAdminListen, "serve.socket_group": readGroup,
+	"match.order": readOrder,
 }
 
 // listReaders read the lists of texts.
@@ -309,6 +311,13 @@ func readPrefix(v string) (string, error) {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune("._-:", r)
 	}) {
 		return "", lang.Error("must be at most 64 letters, digits, dots, underscores, hyphens and colons")
+	}
+	return v, nil
+}
+
+func readOrder(v string) (string, error) {
+	if !orders.Valid(v) {
+		return "", lang.Error("must be tmdb, absolute, tvdb, anidb or group:NAME")
 	}
 	return v, nil
 }

@@ -5,12 +5,10 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/nfo"
-	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/tmdb"
 )
 
@@ -183,63 +181,6 @@ func (d *Deciders) translateTitle(ctx context.Context, res *match.Resolution) {
 		return
 	}
 	res.Title, res.Origin = e.Title, res.Origin.CombinedWith(origin)
-}
-
-// elsewhere returns a function that adds what the work and the episodes are in other catalogues to a decision.
-func (t *titleIndex) elsewhere(res match.Resolution) func(*match.Decision) {
-	e := res.Entry
-	if e == nil { // a search result can be enough to match a film
-		e = &match.Entry{Kind: res.Kind, ID: res.ID}
-	}
-	var anime animeOfEntry
-	known := map[int]index.IDs{}
-	if t != nil && (res.Entry != nil || res.Kind == match.Movie) {
-		t.withIndex(func(x *index.Index) (err error) {
-			if anime, err = findAnimeOfEntry(x, e); err != nil {
-				return err
-			}
-			for _, c := range anime.siblings {
-				if known[c.AniDBID], err = x.IDsOf(c.AniDBID); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	count := sync.OnceValue(func() *orders.Series { return ordersOf(e, anime.siblings) })
-	return func(d *match.Decision) {
-		d.IDs = e.IDs
-		id := anime.forDecision(*d)
-		if d.Season != nil && len(d.Episodes) > 0 {
-			d.Orders = count().Orders(orders.Place{Season: *d.Season, Episodes: d.Episodes})
-			if exact := d.Orders.AniDB; exact != nil {
-				id = exact.ID
-			}
-		}
-		if one := known[id]; one.AniDB != 0 {
-			d.IDs.AniDB, d.IDs.AniList, d.IDs.MAL = one.AniDB, one.AniList, one.MAL
-		}
-	}
-}
-
-// ordersOf returns an entry's orders; without all of its seasons, TMDB's alone.
-func ordersOf(e *match.Entry, siblings []index.Candidate) *orders.Series {
-	var seasons []orders.Place
-	for _, s := range e.Seasons {
-		if s.Episodes == nil {
-			return orders.NewSeries(nil, 0, nil)
-		}
-		p := orders.Place{Season: s.Number}
-		for _, episode := range s.Episodes {
-			p.Episodes = append(p.Episodes, episode.Number)
-		}
-		seasons = append(seasons, p)
-	}
-	var anime []orders.Anime
-	for _, c := range siblings {
-		anime = append(anime, orders.Anime{ID: c.AniDBID, TMDB: c.Numbering, TVDBID: c.TVDBID, TVDB: c.TVDB})
-	}
-	return orders.NewSeries(seasons, e.IDs.TVDB, anime)
 }
 
 type animeOfEntry struct {

@@ -22,6 +22,8 @@ type runPins struct {
 	mu     sync.RWMutex
 	set    *pins.Set
 	digest string // of the file at the start of the run
+
+	ordered []pins.Pin // those with an order, at the start of the run
 }
 
 func loadPins(store *pins.Store, warn func(error)) (*runPins, error) {
@@ -32,7 +34,8 @@ func loadPins(store *pins.Store, warn func(error)) (*runPins, error) {
 	for _, warning := range set.Warnings(store.Path()) {
 		warn(warning)
 	}
-	return &runPins{store: store, set: set, digest: set.Digest()}, nil
+	ordered := slices.DeleteFunc(set.All(), func(p pins.Pin) bool { return p.Order == "" })
+	return &runPins{store: store, set: set, digest: set.Digest(), ordered: ordered}, nil
 }
 
 func (c *runPins) add(ctx context.Context, p pins.Pin) error {

@@ -2,7 +2,10 @@
 // the lists and to TMDB, or there is none: nothing is guessed, and of several episodes either all are known or none.
 package orders
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // The orders. A group's is GroupPrefix with the group's name.
 const (
@@ -12,6 +15,12 @@ const (
 	AniDB       = "anidb"
 	GroupPrefix = "group:"
 )
+
+// Valid reports whether text is an order.
+func Valid(text string) bool {
+	name, group := strings.CutPrefix(text, GroupPrefix)
+	return group && strings.TrimSpace(name) != "" || slices.Contains([]string{TMDB, Absolute, TVDB, AniDB}, text)
+}
 
 // Place is a season and episodes of it, in ascending order.
 type Place struct {

@@ -18,12 +18,13 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/title"
 )
 
 // Pin is one choice, for an absolute path (a file, or a folder with everything below it) or for a title. Season is
 // TMDB's season number, nil to use the one in the file's name; Offset is added to episode numbers. Episodes are those
-// of a single file, whatever its name says; they need a Season. Name is only shown to people.
+// of a single file, whatever its name says; they need a Season. Order is for the whole series. Name is only shown.
 type Pin struct {
 	Path     string     `json:"path,omitempty" doc:"the pinned file or folder"`
 	Title    string     `json:"title,omitempty" doc:"or the pinned title"`
@@ -32,6 +33,7 @@ type Pin struct {
 	Season   *int       `json:"season,omitempty" doc:"the season, where one is set"`
 	Offset   int        `json:"offset,omitempty" doc:"what is added to episode numbers"`
 	Episodes []int      `json:"episodes,omitempty" doc:"the episodes of a single file, where they are set"`
+	Order    string     `json:"order,omitempty" doc:"the order of the series' numbers, where one is set"`
 	Name     string     `json:"name,omitempty" doc:"what the entry was called when it was pinned"`
 }
 
@@ -54,6 +56,10 @@ func (p Pin) Validate() error {
 		return lang.Error("the path %q is not absolute", p.Path)
 	case p.Title != "" && title.Normalize(p.Title) == "":
 		return lang.Error("the title %q has no letter or digit", p.Title)
+	case p.Order != "" && !orders.Valid(p.Order):
+		return lang.Error("%q is not an order: tmdb, absolute, tvdb, anidb or group:NAME", p.Order)
+	case p.Kind == match.Movie && p.Order != "":
+		return lang.Error("a film has no order")
 	case p.Kind == match.Movie && (p.Season != nil || p.Offset != 0 || len(p.Episodes) > 0):
 		return lang.Error("a film has no season, no offset and no episodes")
 	case len(p.Episodes) > 0 && (p.Path == "" || p.Season == nil || p.Offset != 0):
@@ -167,6 +173,7 @@ func ParseEntry(s string) (match.Kind, int, error) {
 //
 //	tv/26209 season=1 offset=12 path /media/Anime/Title
 //	tv/26209 season=1 episode=5 path /media/Anime/Title.mkv
+//	tv/26209 order="group:Absolute Order" title Title
 //	movie/129 title Spirited Away
 //
 // The path or title extends to the end of the line, spaces included. If a line can't hold it as it is (it contains a
@@ -185,6 +192,12 @@ func (p Pin) String() string {
 	}
 	if len(p.Episodes) > 0 {
 		b.WriteString(" episode=" + FormatEpisodes(p.Episodes))
+	}
+	switch {
+	case strings.HasPrefix(p.Order, orders.GroupPrefix):
+		b.WriteString(" order=" + strconv.Quote(p.Order))
+	case p.Order != "":
+		b.WriteString(" order=" + p.Order)
 	}
 	word := " title "
 	if p.Path != "" {
@@ -227,6 +240,15 @@ func parseLine(line string) (Pin, error) {
 	}
 	for {
 		var w string
+		if quoted, ok := strings.CutPrefix(rest, `order="`); ok {
+			text, err := strconv.QuotedPrefix(`"` + quoted)
+			if err != nil {
+				return Pin{}, lang.Error("%s has unbalanced quotation marks", rest)
+			}
+			p.Order, _ = strconv.Unquote(text) // it is quoted
+			rest = strings.TrimSpace(rest[len("order=")+len(text):])
+			continue
+		}
 		w, rest = nextWord(rest)
 		key, value, setting := strings.Cut(w, "=")
 		switch {
@@ -245,6 +267,8 @@ func parseLine(line string) (Pin, error) {
 			if p.Episodes, err = ParseEpisodes(value); err != nil {
 				return Pin{}, err
 			}
+		case setting && key == "order":
+			p.Order = value
 		case setting && (key == "season" || key == "offset"):
 			n, err := strconv.Atoi(value)
 			if err != nil {
@@ -258,7 +282,7 @@ func parseLine(line string) (Pin, error) {
 		case w == "":
 			return Pin{}, lang.Error("there is neither \"path\" nor \"title\" after the entry")
 		default:
-			return Pin{}, lang.Error("%q is not season=N, offset=N, episode=N, path or title", w)
+			return Pin{}, lang.Error("%q is not season=N, offset=N, episode=N, order=ORDER, path or title", w)
 		}
 	}
 }

@@ -155,6 +155,8 @@ func TestPinsThatMakeNoSenseAreRefused(t *testing.T) {
 		"no kind": {Title: "a", ID: 1}, "no id": {Title: "a", Kind: match.TV}, "neither": {Kind: match.TV, ID: 1},
 		"both": {Title: "a", Path: abs("/a"), Kind: match.TV, ID: 1}, "relative": {Path: "a", Kind: match.TV, ID: 1},
 		"no letters":      {Title: "!!", Kind: match.TV, ID: 1},
+		"order":           {Title: "a", Kind: match.TV, ID: 1, Order: "dvd"},
+		"a film's order":  {Title: "a", Kind: match.Movie, ID: 1, Order: "tvdb"},
 		"a film's season": {Title: "a", Kind: match.Movie, ID: 1, Season: ptr(1)},
 		"season":          {Title: "a", Kind: match.TV, ID: 1, Season: ptr(-1)},
 		"offset":          {Title: "a", Kind: match.TV, ID: 1, Offset: 1 << 20},
@@ -176,6 +178,7 @@ func TestWrittenPinsAreReadAgain(t *testing.T) {
 		if rapid.Bool().Draw(t, "season") {
 			p.Season = ptr(rapid.IntRange(0, maxSeason).Draw(t, "n"))
 		}
+		p.Order = rapid.SampledFrom([]string{"", "tvdb", "group:A", "group:A b \"c\" path d", "group:\\"}).Draw(t, "order")
 		text := string(rapid.SliceOfN(rapid.Byte(), 1, 20).Draw(t, "bytes"))
 		if rapid.Bool().Draw(t, "printable") {
 			text = rapid.StringN(1, 20, -1).Draw(t, "text")

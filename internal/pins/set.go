@@ -29,10 +29,10 @@ const fileVersion = 1
 const header = versionMark + `1
 # One choice per line. A later one overrides an earlier one for the same thing; a longer path overrides ` +
 	`a shorter one and a title.
-#   tv/ID or movie/ID   [season=N] [offset=N] [episode=N]   path FOLDER-OR-FILE  or  title TITLE
+#   tv/ID or movie/ID   [season=N] [offset=N] [episode=N] [order=ORDER]   path FOLDER-OR-FILE  or  title TITLE
 # A comment "# tv/ID: NAME" above a choice belongs to it, and is removed with it.
-# season is TMDB's; offset is added to the episode numbers in the names; episode is one file's: 5, 5-6 or 5,7. Lines ` +
-	`that anivault does not understand are kept.
+# season is TMDB's; offset is added to the episode numbers in the names; episode is one file's: 5, 5-6 or 5,7; order ` +
+	`is the whole series'. Lines that anivault does not understand are kept.
 `
 
 // Set is the content of a file of pins. The zero value is an empty file. It is not safe for concurrent use.

@@ -64,6 +64,7 @@ var csvColumns = []struct {
 	{"path_base64", false, func(r *Record) string { return pathBase64(r.Path) }},
 	{"episode_confidence", false, func(r *Record) string { return formatConfidence(r.EpisodeConfidence) }},
 	{"air_date", false, func(r *Record) string { return r.AirDate }},
+	{"order", true, func(r *Record) string { return r.Order }},
 }
 
 // CSVFields returns the columns in order. A column with the name of a record's field has the same documentation.

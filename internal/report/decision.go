@@ -10,6 +10,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"
 	"github.com/anivault/anivault/internal/ui"
@@ -39,9 +40,9 @@ func FromDecision(path string, rel release.Release, d match.Decision, code Error
 	case match.Skipped:
 	case match.Pending, match.Failed:
 		r.setEntry(d)
-		r.setError(d.Err, code)
+		r.Fail(d.Err, code)
 	default:
-		r.setError(lang.Error("no decision was made"), nil)
+		r.Fail(lang.Error("no decision was made"), nil)
 	}
 	return r
 }
@@ -106,11 +107,24 @@ func (r *Record) setEntry(d match.Decision) {
 	}
 }
 
+// Renumber puts season and episodes into an order other than TMDB's. place is nil if they are not known in it: then the
+// record has none.
+func (r *Record) Renumber(order string, place *orders.Place) {
+	r.Order = order
+	if place != nil {
+		r.Season, r.Episodes = new(place.Season), place.Episodes
+		return
+	}
+	r.Reason = lang.Textf("%s of TMDB is not known in the order %s", r.Place(), order)
+	r.Season, r.Episodes, r.EpisodeTitles, r.AirDate = nil, nil, nil, ""
+}
+
 func (r *Record) setSource(d match.Decision) {
 	r.Source, r.CachedAt = d.Source(), d.Origin.FetchedAt
 }
 
-func (r *Record) setError(err error, code ErrorFunc) {
+// Fail gives the record an error and the status that goes with it. A nil code makes it an internal one.
+func (r *Record) Fail(err error, code ErrorFunc) {
 	c, message := CodeInternal, lang.Text("no cause was given")
 	if err != nil {
 		message = lang.TextOf(err)

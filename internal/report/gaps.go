@@ -10,6 +10,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -20,7 +21,7 @@ type Gap struct {
 	Title         string           `json:"title,omitempty" doc:"its title in the display language"`
 	OriginalTitle string           `json:"original_title,omitempty" doc:"its title in its own language"`
 	Year          int              `json:"year,omitempty" doc:"of its first broadcast"`
-	Season        *int             `json:"season,omitempty" doc:"TMDB's season number; of season 0, the specials, only"`
+	Season        *int             `json:"season,omitempty" doc:"the season number; of season 0, the specials, only"`
 	_             struct{}         `doc:"what is there twice is listed"`
 	Aired         int              `json:"aired" doc:"how many of its episodes have been broadcast until today,"`
 	_             struct{}         `doc:"or are there"`
@@ -35,14 +36,14 @@ type Gap struct {
 
 // MissingEpisode is an aired episode without a file.
 type MissingEpisode struct {
-	Episode int    `json:"episode" doc:"TMDB's number"`
+	Episode int    `json:"episode" doc:"its number in the order asked for"`
 	Title   string `json:"title,omitempty" doc:"its title"`
 	AirDate string `json:"air_date,omitempty" doc:"when it was first broadcast, YYYY-MM-DD"`
 }
 
 // EpisodeFile is one of several files of the same episode.
 type EpisodeFile struct {
-	Episode int       `json:"episode" doc:"TMDB's number"`
+	Episode int       `json:"episode" doc:"its number in the order asked for"`
 	Path    string    `json:"path" bytes:"path_base64" doc:"the path as it was given; bytes that are not UTF-8 as U+FFFD"`
 	Better  lang.Text `json:"better,omitempty" doc:"with the best of the files: why it is better than each other one"`
 }
@@ -103,9 +104,12 @@ func (h *Holdings) Add(r *Record) {
 	if r.Season == nil {
 		return
 	}
-	file := newHeldFile(r)
-	for _, n := range r.Episodes {
-		at := episodeKey{*r.Season, n}
+	file, in := newHeldFile(r), orders.Place{Season: *r.Season, Episodes: r.Episodes}
+	if r.Order == orders.AniDB { // which has no seasons
+		in = *r.Orders.TMDB
+	}
+	for _, n := range in.Episodes {
+		at := episodeKey{in.Season, n}
 		if _, there := s.firstFile[at]; there {
 			s.duplicates = append(s.duplicates, duplicateFile{at, file})
 			continue

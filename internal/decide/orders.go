@@ -1,0 +1,165 @@
+package decide
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/anivault/anivault/internal/index"
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/orders"
+)
+
+// elsewhere returns a function that adds what the work and the episodes are in other catalogues to a decision.
+func (t *titleIndex) elsewhere(res match.Resolution) func(*match.Decision) {
+	e := res.Entry
+	if e == nil { // a search result can be enough to match a film
+		e = &match.Entry{Kind: res.Kind, ID: res.ID}
+	}
+	var anime animeOfEntry
+	known := map[int]index.IDs{}
+	if t != nil && (res.Entry != nil || res.Kind == match.Movie) {
+		t.withIndex(func(x *index.Index) (err error) {
+			if anime, err = findAnimeOfEntry(x, e); err != nil {
+				return err
+			}
+			for _, c := range anime.siblings {
+				if known[c.AniDBID], err = x.IDsOf(c.AniDBID); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	count := sync.OnceValue(func() *orders.Series { return ordersOf(e, anime.siblings) })
+	return func(d *match.Decision) {
+		d.IDs = e.IDs
+		id := anime.forDecision(*d)
+		if d.Season != nil && len(d.Episodes) > 0 {
+			d.Orders = count().Orders(orders.Place{Season: *d.Season, Episodes: d.Episodes})
+			if exact := d.Orders.AniDB; exact != nil {
+				id = exact.ID
+			}
+		}
+		if one := known[id]; one.AniDB != 0 {
+			d.IDs.AniDB, d.IDs.AniList, d.IDs.MAL = one.AniDB, one.AniList, one.MAL
+		}
+	}
+}
+
+// ordersOf returns an entry's orders; without all of its seasons, TMDB's alone.
+func ordersOf(e *match.Entry, siblings []index.Candidate) *orders.Series {
+	var seasons []orders.Place
+	for _, s := range e.Seasons {
+		if s.Episodes == nil {
+			return orders.NewSeries(nil, 0, nil)
+		}
+		p := orders.Place{Season: s.Number}
+		for _, episode := range s.Episodes {
+			p.Episodes = append(p.Episodes, episode.Number)
+		}
+		seasons = append(seasons, p)
+	}
+	var anime []orders.Anime
+	for _, c := range siblings {
+		anime = append(anime, orders.Anime{ID: c.AniDBID, TMDB: c.Numbering, TVDBID: c.TVDBID, TVDB: c.TVDB})
+	}
+	return orders.NewSeries(seasons, e.IDs.TVDB, anime)
+}
+
+// PinnedOrder returns the order that a pin has for a series, "" for none. The last pin in the file counts.
+func (d *Deciders) PinnedOrder(tv int) (order string) {
+	for _, p := range d.pins.ordered {
+		if p.ID == tv {
+			order = p.Order
+		}
+	}
+	return order
+}
+
+// Group returns the order of a series' episode group with the name or id. It is empty if there is not exactly one.
+func (d *Deciders) Group(ctx context.Context, tv int, name string) (*orders.Group, error) {
+	key := fmt.Sprintf("order/%d/%s", tv, name)
+	out, _, err := memoized(&d.source.memo, key, func() (*orders.Group, match.Origin, error) {
+		g, err := d.readGroup(ctx, tv, name)
+		return g, match.Origin{}, err
+	})
+	return out, err
+}
+
+func (d *Deciders) readGroup(ctx context.Context, tv int, name string) (*orders.Group, error) {
+	e, _, err := d.Entry(ctx, match.TV, tv)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, ref := range e.Groups {
+		if ref.ID == name || strings.EqualFold(ref.Name, name) {
+			ids = append(ids, ref.ID)
+		}
+	}
+	out := new(orders.Group)
+	if len(ids) != 1 {
+		return out, nil
+	}
+	group, _, err := d.source.Group(ctx, ids[0])
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range group.Groups {
+		for _, at := range part.Episodes {
+			out.Add(at.Season, at.Number, part.Order, at.Order+1)
+		}
+	}
+	return out, nil
+}
+
+// Seasons returns the seasons of a series in an order, without the episodes that are not known in it. In AniDB's order
+// they are TMDB's, because AniDB has no seasons.
+func (d *Deciders) Seasons(ctx context.Context, tv int, order string) ([]match.Season, error) {
+	e, _, err := d.Entry(ctx, match.TV, tv)
+	if err != nil {
+		return nil, err
+	}
+	if order == orders.TMDB || order == orders.AniDB {
+		return e.Seasons, nil
+	}
+	var anime animeOfEntry
+	if d.index != nil {
+		d.index.withIndex(func(x *index.Index) (err error) {
+			anime, err = findAnimeOfEntry(x, e)
+			return err
+		})
+	}
+	series := ordersOf(e, anime.siblings)
+	place := func(p orders.Place) *orders.Place { return series.Orders(p).In(order) }
+	if name, ok := strings.CutPrefix(order, orders.GroupPrefix); ok {
+		group, err := d.Group(ctx, tv, name)
+		if err != nil {
+			return nil, err
+		}
+		place = group.Place
+	}
+	out := []match.Season{}
+	for _, s := range e.Seasons {
+		for _, episode := range s.Episodes {
+			to := place(orders.Place{Season: s.Number, Episodes: []int{episode.Number}})
+			if to == nil || len(to.Episodes) != 1 {
+				continue
+			}
+			i := slices.IndexFunc(out, func(s match.Season) bool { return s.Number == to.Season })
+			if i < 0 {
+				i, out = len(out), append(out, match.Season{Number: to.Season})
+			}
+			episode.Number = to.Episodes[0]
+			out[i].Episodes = append(out[i].Episodes, episode)
+		}
+	}
+	for _, s := range out {
+		slices.SortFunc(s.Episodes, func(a, b match.Episode) int { return a.Number - b.Number })
+	}
+	slices.SortFunc(out, func(a, b match.Season) int { return a.Number - b.Number })
+	return out, nil
+}
