@@ -33,7 +33,7 @@
 //
 //	answer   answer.go                for the waiting callers: status, headers, body
 //	Entry    entry.go                 in the cache: status, ETag, body, dates
-//	Item     internal/store/item.go   in a bucket: checksum, dates, and the encoded Entry as the value
+//	Item     internal/store/store.go  in a bucket: checksum, dates, and the encoded Entry as the value
 //
 // Problems with the disk never make a request fail. Without locks, space or permission, or with a damaged file, the
 // cache warns once ([Options].OnWarning) and does what is still possible. It opens only regular files. If a process

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/ratelimit/internal/core"
@@ -93,3 +95,93 @@ func (h *localProcesses) close() {
 		h.alive.Close()
 	}
 }
+
+const (
+	sampleLifetime = 30 * time.Second
+	// maxJitter is the largest difference between two readings of the server's clock that counts as jitter. If the
+	// difference is larger, the clock was set or this is another server.
+	maxJitter = 2 * time.Second
+)
+
+// clock computes shared time: the server's clock plus a bias, which is 0 until that clock leaps. A process takes the
+// reading of the server's clock with the shortest round trip and adds the time since boot that has passed. The result
+// is off by half a round trip at most and needs no wall clock. If the server's clock leaps, shared time continues with
+// the time since boot, and the other processes learn the new bias from the state.
+type clock struct {
+	boot func() time.Duration // time since boot
+
+	mu           sync.Mutex
+	samples      []sample // not older than sampleLifetime, each with a shorter round trip than all later ones
+	bias         time.Duration
+	biasCompared bool          // the bias was compared with a state's
+	newestShared time.Duration // the newest shared time that this process has returned or read
+}
+
+type sample struct {
+	at        time.Duration // time since boot
+	offset    time.Duration // the server's clock minus the time since boot
+	roundTrip time.Duration
+}
+
+// observe records the server's time in a reply. sent and received are times since boot.
+func (c *clock) observe(sent, received, server time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := sample{at: received, roundTrip: received - sent, offset: server - sent - (received-sent)/2}
+	if len(c.samples) > 0 {
+		best := c.samples[0]
+		if jump := s.offset - best.offset; jump.Abs() > maxJitter+s.roundTrip/2 {
+			c.bias -= jump
+			c.samples = c.samples[:0]
+		}
+	}
+	for n := len(c.samples); n > 0 && c.samples[n-1].roundTrip >= s.roundTrip; n-- {
+		c.samples = c.samples[:n-1]
+	}
+	c.samples = append(c.samples, s)
+	for c.samples[0].at < received-sampleLifetime {
+		c.samples = c.samples[1:]
+	}
+}
+
+// adopt takes over a state's bias if both clocks agree about the time. Shared time never falls behind the state's.
+func (c *clock) adopt(f *frame) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if d := f.bias - c.bias; !c.biasCompared || d.Abs() <= maxJitter {
+		c.bias = f.bias
+	}
+	c.biasCompared = true
+	if behind := f.time - c.shared(c.boot()); behind > maxJitter {
+		c.bias += behind
+	}
+	c.newestShared = max(c.newestShared, f.time)
+}
+
+func (c *clock) shared(boot time.Duration) time.Duration {
+	if len(c.samples) == 0 {
+		return 0
+	}
+	return boot + c.samples[0].offset + c.bias
+}
+
+// now returns the shared time at a time since boot, and its bias. Shared time never goes back.
+func (c *clock) now(boot time.Duration) (shared, bias time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.newestShared = max(c.newestShared, c.shared(boot))
+	return c.newestShared, c.bias
+}
+
+func (c *clock) skew(wall time.Time) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.samples) == 0 {
+		return 0
+	}
+	return time.Duration(wall.UnixNano()) - c.boot() - c.samples[0].offset
+}
+
+func bootIDFor(g generation) string { return "redis-" + hex.EncodeToString(g[:]) }
+
+func sinceBoot() time.Duration { return core.SystemInstant().Boot }
