@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	_ "embed" // the table of settings
 	"errors"
 	"fmt"
 	"math"
@@ -12,56 +13,37 @@ import (
 	"time"
 )
 
-const (
-	secondsPerHour = 3600.0
-	secondsPerDay  = 24 * secondsPerHour
+//go:embed fields.txt
+var fieldsText string
+
+// fields is the table of all settings, and defaults their defaults. The ranges of durations are in seconds. If a setting
+// may be 0 but has another default, Tuning stores an explicit 0 as a negative value, because a zero field means the
+// default.
+var (
+	fields   []Field
+	defaults Tuning
 )
 
-// fields is the table of all settings, in the order of the documentation. The ranges of durations are in seconds. If a
-// setting may be 0 but has another default, Tuning stores an explicit 0 as a negative value, because a zero field means
-// the default.
-var fields = []Field{
-	{"rate_base", number, 0.1, 1000, "requests a second in Normal"},
-	{"bucket_cap", number, 1, 1000, "requests that may leave at once after a rest (default: rate_base)"},
-	{"ceiling", integer, 1, maxGrants, "most requests in any ceiling_window, all processes together"},
-	{"ceiling_window", seconds, 0.001, 60, "length of the window that ceiling applies to"},
-	{"concurrency", integer, 1, 256, "requests under way at once, this process"},
-	{"concurrency_total", integer, 1, 256, "requests under way at once, all processes together"},
-	{"p_throttle", number, 0.01, 1, "error ratio at which Normal becomes Throttle"},
-	{"p_recover", number, 0.001, 1, "Throttle may end when the error ratio is below this"},
-	{"n_throttle", integer, 1, 1000, "429s in a row that lead from Normal to Throttle"},
-	{"n_cacheonly", integer, 1, 1000, "429s in a row that lead from Throttle to Sleep"},
-	{"n_failures", integer, 1, 1000, "5xx and network errors in a row that lead from Normal to Sleep"},
-	{"s_recover", integer, 1, 2000, "good answers in Throttle before it may end"},
-	{"sleep_min", seconds, 0.001, secondsPerDay, "first Sleep"},
-	{"sleep_max", seconds, 0.001, secondsPerDay, "longest Sleep; a longer Retry-After leads to CacheOnly"},
-	{"sleep_max_outage", seconds, 0.001, secondsPerDay, "longest Sleep of an outage without 429s"},
-	{"probe_success", integer, 1, 100, "good probes that lead from HalfOpen to Normal"},
-	{"cooldown_factor", number, 1, 100, "factor by which a failed probe makes the next Sleep longer"},
-	{"hysteresis", integer, 1, 100, "times in a row a ratio must be seen before it changes the state"},
-	{"min_samples", integer, 1, 2000, "answers before an error ratio is judged"},
-	{"window", seconds, 1, secondsPerHour, "greatest age of answers that count for ratios"},
-	{"window_records", integer, 1, 2000, "number of newest answers that count for ratios"},
-	{"ramp_after", integer, 1, 1e6, "good answers at a learned rate before a higher rate is tried"},
-	{"throttle_ease", seconds, 0.001, secondsPerDay, "time in which the rate of Throttle doubles"},
-	{
-		"cacheonly_after", integer, 1, 1000,
-		"CacheOnly begins when failed probes at the longest Sleep add up to this many times sleep_max",
-	},
-	{"max_retries", integer, 0, 100, "retries of one request"},
-	{"max_wait", seconds, 0, secondsPerDay, "longest time one request waits for permission, retries included"},
-	{"request_timeout", seconds, 0.001, secondsPerHour, "longest time one try may take once it is sent"},
-	{"auto_recover", minutes, 0, 30 * secondsPerDay, "period after which CacheOnly ends on its own, or off"},
-	{"budget", quota, 1, 1e9, "most answered requests in a period, as in 5000/24h, or off"},
-	{
-		"quota_orphan_after", seconds, 1, secondsPerDay,
-		"time without a request after which a run's reserved budget is free again",
-	},
-	{
-		"limited_by", choice, 0, 1,
-		"whom a 429 throttles: the address, or the account of the key (TMDB limits by address)",
-	},
-	{"processes", integer, 1, 1000, "processes to divide the rate by where they cannot see each other"},
+func init() { // because Field.Set reads defaults
+	for row := range strings.Lines(fieldsText) {
+		if strings.HasPrefix(row, "#") {
+			continue
+		}
+		columns := strings.Fields(row)
+		f := Field{Key: columns[0], Doc: strings.Join(columns[4:], " ")}
+		f.kind = kind(slices.Index(kindNames[:], columns[1]))
+		least, most, _ := strings.Cut(columns[2], "..")
+		var err1, err2, err3 error
+		f.min, err1 = f.parse(least)
+		f.max, err2 = f.parse(most)
+		if columns[3] != "-" {
+			err3 = f.set(&defaults, columns[3])
+		}
+		if err := errors.Join(err1, err2, err3); err != nil {
+			panic(err) // a mistake in fields.txt
+		}
+		fields = append(fields, f)
+	}
 }
 
 // Field is one setting of a [Tuning], for configurations, help and operators.
@@ -98,6 +80,8 @@ const (
 	quota               // off, or 5000/24h
 	choice              // address or account
 )
+
+var kindNames = [...]string{"number", "integer", "seconds", "minutes", "quota", "choice"}
 
 // Fields returns all settings in the order of the documentation.
 func Fields() []Field { return slices.Clone(fields) }

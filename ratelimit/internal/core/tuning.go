@@ -51,18 +51,6 @@ type Tuning struct {
 	LimitedBy        LimitedBy     // what a 429 throttles: the address, or the account of the request's key
 }
 
-var defaults = Tuning{
-	RateBase: 35, Ceiling: 40, CeilingWindow: 1050 * time.Millisecond,
-	Concurrency: 4, ConcurrencyTotal: 16,
-	PThrottle: 0.20, PRecover: 0.10, NThrottle: 3, NCacheOnly: 5, NFailures: 8, SRecover: 10,
-	SleepMin: 2 * time.Second, SleepMax: 300 * time.Second, SleepMaxOutage: 10 * time.Second,
-	ProbeSuccess: 5, CooldownFactor: 2,
-	Hysteresis: 2, MinSamples: 20, Window: 30 * time.Second, WindowRecords: 300,
-	RampAfter: 400, ThrottleEase: 5 * time.Second,
-	CacheOnlyAfter: 6, MaxRetries: 2, MaxWait: 2 * time.Minute, RequestTimeout: 15 * time.Second,
-	QuotaOrphanAfter: time.Hour, Processes: 2,
-}
-
 // Default returns the documented defaults (docs/limiter.md, "Settings").
 func Default() Tuning { return defaults }
 

@@ -36,6 +36,13 @@ func TestTheDocumentedDefaults(t *testing.T) {
 	}
 }
 
+// No more grants are remembered.
+func TestTheCeilingIsAtMostWhatIsRemembered(t *testing.T) {
+	if f, ok := FieldByKey("ceiling"); !ok || f.max != maxGrants {
+		t.Errorf("ceiling may be %v, %d grants are remembered", f.max, maxGrants)
+	}
+}
+
 func TestFieldsReadWhatTheyWrite(t *testing.T) {
 	for _, f := range Fields() {
 		tu := Default()
