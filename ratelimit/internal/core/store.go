@@ -1,7 +1,7 @@
 // Package core is the pure part of the limiter, in one value, the [Snapshot].
 //
 //	machine.go, rules.go, state.go   the five states and how they change
-//	scope.go                         what an address or an account has: machine, bucket, quota, learned limit; the ceiling
+//	scope.go                         what an address or an account has: machine, bucket, quota, learned limit; ceiling
 //	turns.go, ask.go                 which processes take part, whose turn it is, and what a request waits for
 //	account.go, pick.go              accounts and keys, and the choice of them for a request
 //	budget.go, report.go             reserved and used requests of the budget; answers as evidence
