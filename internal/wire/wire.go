@@ -10,6 +10,7 @@ package wire
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
 // Codec either encodes or decodes. Encoding does not change the values, so other goroutines may read them. Decoding
@@ -155,14 +156,13 @@ func (c *Codec) Text(v *string, limit int) {
 	}
 }
 
-// Resize codes the length of a list, at most limit. Decoding resizes the list and reuses its memory if possible.
-func Resize[T any](c *Codec, v *[]T, limit int) {
+// List codes a list of at most limit elements, each with code. Decoding reuses the list's memory if possible.
+func List[T any](c *Codec, v *[]T, limit int, code func(*T)) {
 	n := c.Count(len(*v), limit)
-	if !c.reading {
-		return
+	if c.reading {
+		*v = slices.Grow((*v)[:0], n)[:n]
 	}
-	if n > cap(*v) {
-		*v = append((*v)[:cap(*v)], make([]T, n-cap(*v))...)
+	for i := range *v {
+		code(&(*v)[i])
 	}
-	*v = (*v)[:n]
 }

@@ -31,10 +31,7 @@ func (e *everything) code(c *Codec) {
 	c.Bool(&e.B)
 	c.Float(&e.F)
 	c.Text(&e.T, 80)
-	Resize(c, &e.L, 100)
-	for i := range e.L {
-		Int(c, &e.L[i])
-	}
+	List(c, &e.L, 100, func(v *int) { Int(c, v) })
 }
 
 func TestWhatIsWrittenIsRead(t *testing.T) {

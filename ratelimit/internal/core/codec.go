@@ -120,21 +120,17 @@ func (s *Snapshot) encodeOrDecode(c *codec) {
 
 	c.machine(&s.address.machine)
 	c.codeFields(&s.address.bucket.fullAt, &s.ceiling.unknownBefore, &s.ceiling.othersReservedAt)
-	wire.Resize(&c.Codec, &s.ceiling.grants, maxGrants)
 	last := c.now
-	for i := range s.ceiling.grants {
-		d := int64(s.ceiling.grants[i] - last)
+	wire.List(&c.Codec, &s.ceiling.grants, maxGrants, func(g *Stamp) {
+		d := int64(*g - last)
 		c.Int64(&d)
 		last += Stamp(d)
-		s.ceiling.grants[i] = last
-	}
+		*g = last
+	})
 	c.queue(s)
 	c.codeFields(&s.address.quota.since, &s.address.quota.used, &s.address.quota.period, &s.overrides.seq)
 	c.overrides(&s.overrides.list)
-	wire.Resize(&c.Codec, &s.processes.list, maxProcesses)
-	for i := range s.processes.list {
-		c.process(&s.processes.list[i], s.processes.seq)
-	}
+	wire.List(&c.Codec, &s.processes.list, maxProcesses, func(p *process) { c.process(p, s.processes.seq) })
 
 	if c.Reading() { // old accounts must not survive a decode
 		s.accounts.list = nil
@@ -142,10 +138,7 @@ func (s *Snapshot) encodeOrDecode(c *codec) {
 	if c.version == versionWithoutAccounts {
 		return
 	}
-	wire.Resize(&c.Codec, &s.accounts.list, maxAccounts)
-	for i := range s.accounts.list {
-		c.account(&s.accounts.list[i])
-	}
+	wire.List(&c.Codec, &s.accounts.list, maxAccounts, c.account)
 	if c.version == versionWithAccounts { // skip the sets of limits: each process sends its own with its next request
 		for range c.Count(0, maxAccounts) {
 			c.accountNumber(new(uint64))
@@ -162,42 +155,14 @@ func (c *codec) machine(m *machine) {
 	if int(m.reason) >= len(reasonNames) {
 		m.reason = ReasonNone // a newer build wrote a reason unknown here; reasons only affect messages
 	}
-	c.codeFields(
-		&m.permits,
-		&m.sleepUntil,
-		&m.pauseUntil,
-		&m.cooldown,
-		&m.timeAtMaxCooldown,
-		&m.streak429,
-		&m.last429Permit,
-		&m.last429Wait,
-		&m.failures,
-		&m.successes,
-		&m.confirmations,
-		&m.confirmedPermit,
-		&m.highRatioSince,
-	)
+	c.codeFields(&m.permits, &m.sleepUntil, &m.pauseUntil, &m.cooldown, &m.timeAtMaxCooldown)
+	c.codeFields(&m.streak429, &m.last429Permit, &m.last429Wait, &m.failures, &m.successes)
+	c.codeFields(&m.confirmations, &m.confirmedPermit, &m.highRatioSince)
 	if l := &m.learned; c.version > versionWithAccounts {
-		c.codeFields(
-			&l.answers,
-			&l.count429,
-			&l.provenAnswers,
-			&l.trialRaise,
-			&l.untilRaise,
-			&l.window,
-			&l.since,
-			&l.last429,
-			&l.noLearningUntil,
-			&m.previousState,
-			&m.lastGoodPermit,
-			&m.probingAfter,
-			&m.lastFirstTry,
-			&m.easingSince,
-			&m.seen429,
-			&m.stated.quota,
-			&m.stated.period,
-			&m.stated.lastStated,
-		)
+		c.codeFields(&l.answers, &l.count429, &l.provenAnswers, &l.trialRaise, &l.untilRaise, &l.window)
+		c.codeFields(&l.since, &l.last429, &l.noLearningUntil)
+		c.codeFields(&m.previousState, &m.lastGoodPermit, &m.probingAfter, &m.lastFirstTry, &m.easingSince, &m.seen429)
+		c.codeFields(&m.stated.quota, &m.stated.period, &m.stated.lastStated)
 	} else { // skip the fields that only the old format has, and set those that it lacks
 		c.codeFields(new(float64), new(Stamp), new(bool), &m.seen429, new(float64))
 		m.learned, m.stated, m.previousState, m.lastGoodPermit, m.probingAfter = learnedLimit{}, statedLimit{}, Sleep, 0, 0
@@ -209,31 +174,25 @@ func (c *codec) machine(m *machine) {
 
 // window encodes an answer in two bits for the outcome, and the other bits for the time since the previous answer.
 func (c *codec) window(w *window) {
-	wire.Resize(&c.Codec, &w.records, maxRecords)
 	last := millis(c.now)
-	for i := range w.records {
-		r := &w.records[i]
+	wire.List(&c.Codec, &w.records, maxRecords, func(r *record) {
 		x := (r.at-last)<<2 | int64(r.outcome-OK)&3
 		c.Int64(&x)
 		last += x >> 2
 		*r = record{last, OK + Outcome(x&3)}
-	}
+	})
 }
 
 func (c *codec) queue(s *Snapshot) {
 	q, m, owners := &s.queue, &s.address.machine, s.processes.seq
 	c.Uint64(&q.seq)
-	wire.Resize(&c.Codec, &q.tickets, maxTickets)
-	for i := range q.tickets {
-		t := &q.tickets[i]
+	wire.List(&c.Codec, &q.tickets, maxTickets, func(t *ticket) {
 		c.distanceBelow(q.seq, &t.number)
 		c.distanceBelow(owners, &t.owner)
 		c.stamp(&t.retryAt)
 		c.accountNumber(&t.key)
-	}
-	wire.Resize(&c.Codec, &q.leases, maxTickets)
-	for i := range q.leases {
-		l := &q.leases[i]
+	})
+	wire.List(&c.Codec, &q.leases, maxTickets, func(l *lease) {
 		c.distanceBelow(m.permits, &l.permit)
 		c.distanceBelow(m.epoch, &l.epoch)
 		c.distanceBelow(owners, &l.owner)
@@ -241,44 +200,27 @@ func (c *codec) queue(s *Snapshot) {
 		c.accountNumber(&l.key)
 		if c.version == versionWithoutAccounts {
 			l.accountEpoch, l.isTest = 0, false
-			continue
+			return
 		}
 		c.codeFields(&l.accountEpoch, &l.isTest)
-	}
+	})
 }
 
 func (c *codec) overrides(list *[]override) {
-	wire.Resize(&c.Codec, list, maxOverrides)
-	for i := range *list {
-		o := &(*list)[i]
-		c.codeFields(&o.key, &o.value, &o.until)
-	}
+	wire.List(&c.Codec, list, maxOverrides, func(o *override) { c.codeFields(&o.key, &o.value, &o.until) })
 }
 
 func (c *codec) process(p *process, newest uint64) {
 	c.Text(&p.id, maxText)
 	c.distanceBelow(newest, &p.key)
-	c.codeFields(
-		&p.seen,
-		&p.normalPace.rate,
-		&p.normalPace.burst,
-		&p.bucket.fullAt,
-		&p.ceiling,
-		&p.window,
-		&p.slots,
-		&p.totalSlots,
-		&p.reserved,
-		&p.reservedAt,
-	)
+	c.codeFields(&p.seen, &p.normalPace.rate, &p.normalPace.burst, &p.bucket.fullAt)
+	c.codeFields(&p.ceiling, &p.window, &p.slots, &p.totalSlots, &p.reserved, &p.reservedAt)
 	if c.version <= versionWithAccounts { // skip the number of a set of limits
 		p.accounts = nil
 		c.accountNumber(new(uint64))
 		return
 	}
-	wire.Resize(&c.Codec, &p.accounts, maxAccounts)
-	for i := range p.accounts {
-		c.accountNumber(&p.accounts[i])
-	}
+	wire.List(&c.Codec, &p.accounts, maxAccounts, c.accountNumber)
 }
 
 func (c *codec) account(a *account) {
@@ -288,12 +230,10 @@ func (c *codec) account(a *account) {
 		c.limits(&a.limits)
 	}
 	c.codeFields(&a.seen, &a.lastGrant, &a.bucket.fullAt, &a.quota.since, &a.quota.period, &a.quota.used)
-	wire.Resize(&c.Codec, &a.keys, maxKeys)
-	for i := range a.keys {
-		k := &a.keys[i]
+	wire.List(&c.Codec, &a.keys, maxKeys, func(k *accountKey) {
 		c.accountNumber(&k.id)
 		c.codeFields((*uint64)(&k.fingerprint), &k.seen, &k.lastGrant, &k.standing, &k.standingSince)
-	}
+	})
 	c.overrides(&a.overrides)
 	limited := a.machine.epoch != 0
 	if c.Bool(&limited); limited {
