@@ -39,7 +39,7 @@ func (f *factory) cacheCommand(
 }
 
 // recordKindsText explains the word records in messages. Stats counts only answers, so its numbers are lower.
-const recordKindsText = "answers and decisions based on them"
+const recordKindsText lang.Text = "answers and decisions based on them"
 
 func newCachePath(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "path", Short: "Print the cache's folder"}

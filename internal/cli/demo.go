@@ -92,7 +92,7 @@ func runDemo(f *factory, cmd *cobra.Command, keep string, o *matchOptions) (err 
 	if f.quiet {
 		return nil
 	}
-	f.say("\nThe stand-in refused some requests and failed on others, as its script says.\nA second run would get " +
+	f.say("\nThe stand-in refused some requests and failed on others, on purpose.\nA second run would get " +
 		"every answer from the cache.\n")
 	if keep != "" {
 		f.say("Everything is in %s.\n", ui.Printable(keep))

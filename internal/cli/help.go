@@ -61,7 +61,7 @@ func writeHelp(f *factory, cmd *cobra.Command, out io.Writer, width int) {
 func writeUsage(f *factory, cmd *cobra.Command, out io.Writer, width int) {
 	fmt.Fprintln(out, "\n"+lang.Say("Usage:"))
 	if cmd.Runnable() && (!cmd.HasAvailableSubCommands() || !cmd.HasParent()) {
-		fmt.Fprintf(out, "  %s\n", cmd.UseLine())
+		fmt.Fprintf(out, "  %s\n", strings.Replace(cmd.UseLine(), "[flags]", lang.Say("[flags]"), 1))
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(out, "  %s COMMAND\n%s\n", cmd.CommandPath(), "\n"+lang.Say("Commands:"))

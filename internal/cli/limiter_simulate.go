@@ -48,7 +48,7 @@ func newLimiterSimulate(f *factory) *cobra.Command {
 	flags.StringVar(&o.step, "step", "", "`DURATION` of a row (default: such that there are 20 to 50)")
 	flags.Uint64Var(&o.seed, "seed", 1, "random `SEED`")
 	flags.StringVar(&o.format, "format", "text",
-		"output `FORMAT`: text, csv or svg (default: by the name of --out)")
+		"`FORMAT` of the output: text, csv or svg (default: by the name of --out)")
 	flags.StringVar(&o.out, "out", "", "write to `FILE` instead of stdout")
 	completeWords(cmd, "format", "text", "csv", "svg")
 	completeWords(cmd, "preset", simulate.Presets()...)

@@ -202,7 +202,7 @@ func printUnowned(f *factory, list []report.Unowned) {
 	for i, u := range list {
 		if i < most {
 			what := ui.Printable(cmp.Or(u.Extension, lang.Say("without extension")))
-			parts = append(parts, fmt.Sprintf("%d %s", u.Files, what))
+			parts = append(parts, lang.Sprintf("%d %s", u.Files, what))
 			continue
 		}
 		others += u.Files
