@@ -129,8 +129,7 @@ type jsonRun struct {
 	Run     string   `json:"run" doc:"its id"`
 	Begun   string   `json:"begun,omitempty" doc:"when it began, RFC 3339 in UTC"`
 	Mode    string   `json:"mode,omitempty" doc:"hardlink, move, symlink, copy or reflink"`
-	AtWork  bool     `json:"at_work,omitempty" doc:"with planned, apply and undo: whether a process is working on"`
-	_       struct{} `doc:"it; if not, it was interrupted"`
+	AtWork  bool     `json:"at_work,omitempty" doc:"with planned, apply, undo: it is running; else it was interrupted"`
 	Stage   string   `json:"stage,omitempty" doc:"planned, apply or undo (at work, or interrupted), done, undone,"`
 	_       struct{} `doc:"kept (put back but for some), abandoned, or damaged: see error"`
 	Files   int      `json:"files" doc:"files of the run"`

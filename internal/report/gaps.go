@@ -21,17 +21,13 @@ type Gap struct {
 	Title         string           `json:"title,omitempty" doc:"its title in the display language"`
 	OriginalTitle string           `json:"original_title,omitempty" doc:"its title in its own language"`
 	Year          int              `json:"year,omitempty" doc:"of its first broadcast"`
-	Season        *int             `json:"season,omitempty" doc:"the season number; of season 0, the specials, only"`
-	_             struct{}         `doc:"what is there twice is listed"`
-	Aired         int              `json:"aired" doc:"how many of its episodes have been broadcast until today,"`
-	_             struct{}         `doc:"or are there"`
+	Season        *int             `json:"season,omitempty" doc:"TMDB's number; of season 0 only what is there twice"`
+	Aired         int              `json:"aired" doc:"its episodes that were broadcast until today, or are there"`
 	Present       int              `json:"here" doc:"how many of these are there; 0 where the whole season is not"`
 	Missing       []MissingEpisode `json:"missing,omitempty" doc:"the missing ones"`
 	Duplicates    []EpisodeFile    `json:"twice,omitempty" doc:"the files of episodes that are there more than once"`
-	Unplaced      int              `json:"unplaced,omitempty" doc:"files of this series of which the episode is not"`
-	_             struct{}         `doc:"known, without specials: they may be what is missing"`
-	Unknown       bool             `json:"unknown,omitempty" doc:"true where TMDB's list of episodes is not at hand;"`
-	_             struct{}         `doc:"without season that of the whole series"`
+	Unplaced      int              `json:"unplaced,omitempty" doc:"its files (no specials) of which no episode is known"`
+	Unknown       bool             `json:"unknown,omitempty" doc:"TMDB's list of episodes (or of seasons) is not at hand"`
 }
 
 // MissingEpisode is an aired episode without a file.
@@ -56,8 +52,7 @@ type GapSummary struct {
 	Missing       int      `json:"missing" doc:"aired episodes that are missing from seasons of which some are there"`
 	AbsentSeasons int      `json:"absent_seasons" doc:"seasons of which none is there"`
 	Duplicates    int      `json:"twice" doc:"episodes that are there more than once"`
-	Unplaced      int      `json:"unplaced" doc:"files of series with gaps of which the episode is not known, without"`
-	_             struct{} `doc:"specials"`
+	Unplaced      int      `json:"unplaced" doc:"files, without specials, of series with gaps whose episode is not known"`
 	Unknown       int      `json:"unknown" doc:"series whose list of episodes is not at hand, in whole or in part"`
 	Ignored       int      `json:"ignored" doc:"series that --ignore keeps out, counted nowhere else"`
 }

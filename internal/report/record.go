@@ -25,11 +25,9 @@ const (
 // Record is one file's result: one NDJSON line of `match`. Path has the exact bytes, even if not UTF-8.
 type Record struct {
 	_                 struct{}    `constant:"type=match" doc:"always \"match\""`
-	Path              string      `json:"path" bytes:"path_base64" doc:"the path or name as it was given; bytes that are"`
-	_                 struct{}    `doc:"not UTF-8 as U+FFFD"`
+	Path              string      `json:"path" bytes:"path_base64" doc:"as given; bytes that are not UTF-8 as U+FFFD"`
 	Status            Status      `json:"status" doc:"matched, ambiguous, unmatched, pending, skipped or error"`
-	Confidence        *float64    `json:"confidence,omitempty" doc:"0 to 1, with matched and ambiguous: the estimate that"`
-	_                 struct{}    `doc:"the entry is right"`
+	Confidence        *float64    `json:"confidence,omitempty" doc:"0 to 1, with matched and ambiguous: that it is right"`
 	Kind              string      `json:"kind,omitempty" doc:"tv or movie, with tmdb_id"`
 	TMDBID            int         `json:"tmdb_id,omitempty" doc:"the TMDB entry; unique only together with kind"`
 	Title             string      `json:"title,omitempty" doc:"the entry's title in the display language"`
@@ -43,19 +41,14 @@ type Record struct {
 	EpisodeConfidence *float64    `json:"episode_confidence,omitempty" doc:"0 to 1: the estimate that season and episodes"`
 	_                 struct{}    `doc:"are right if the entry is; also where they are left out because it is too low"`
 	EpisodeTitles     []string    `json:"episode_titles,omitempty" doc:"one for each of episodes"`
-	AirDate           string      `json:"air_date,omitempty" doc:"when the first of episodes was first broadcast,"`
-	_                 struct{}    `doc:"YYYY-MM-DD"`
-	Subtitles         []string    `json:"subtitles,omitempty" doc:"the subtitle files that belong to it: their names,"`
-	_                 struct{}    `doc:"with the folder in front if they are in another folder"`
+	AirDate           string      `json:"air_date,omitempty" doc:"first broadcast of the first of episodes, YYYY-MM-DD"`
+	Subtitles         []string    `json:"subtitles,omitempty" doc:"its subtitle files, with their folder if it is another"`
 	IDs               *WorkIDs    `json:"ids,omitempty" doc:"the same work in other catalogues"`
 	Orders            *Orders     `json:"orders,omitempty" doc:"the episodes in each order in which all are known"`
-	Source            string      `json:"source,omitempty" doc:"who decided: network, cache, index or pin; stale where an"`
-	_                 struct{}    `doc:"answer that the record stands on had expired"`
-	CachedAt          time.Time   `json:"cached_at,omitempty" doc:"when the oldest cached answer that the record stands"`
-	_                 struct{}    `doc:"on was fetched, RFC 3339"`
+	Source            string      `json:"source,omitempty" doc:"network, cache, index or pin; stale for an expired answer"`
+	CachedAt          time.Time   `json:"cached_at,omitempty" doc:"when its oldest cached answer was fetched, RFC 3339"`
 	Reason            lang.Text   `json:"reason,omitempty" doc:"the reason for the result, for people"`
-	Parsed            *Parsed     `json:"parsed,omitempty" doc:"what was read from the name: the fields of parse without"`
-	_                 struct{}    `doc:"the name"`
+	Parsed            *Parsed     `json:"parsed,omitempty" doc:"what was read from the name: the fields of parse"`
 	Candidates        []Candidate `json:"candidates,omitempty" doc:"the entries that were weighed, the likeliest first"`
 	Error             *Error      `json:"error,omitempty" doc:"with pending and error: why"`
 	Steps             []Step      `json:"explain,omitempty" doc:"with --explain: what was done"`
@@ -105,8 +98,7 @@ type Parsed struct {
 	Episodes     []float64 `json:"episodes,omitempty" doc:"episode numbers, ranges filled; 12.5 is possible"`
 	Absolute     bool      `json:"absolute,omitempty" doc:"true where the numbers count over all seasons"`
 	Part         int       `json:"part,omitempty" doc:"the number of a part or cour"`
-	Special      string    `json:"special,omitempty" doc:"the word that makes it a special or an extra, such as OVA or"`
-	_            struct{}  `doc:"NCOP"`
+	Special      string    `json:"special,omitempty" doc:"what makes it a special or an extra, such as OVA or NCOP"`
 	EpisodeTitle string    `json:"episode_title,omitempty" doc:"the title behind the episode number"`
 	Year         int       `json:"year,omitempty" doc:"the year in the name"`
 	IDs          *IDs      `json:"ids,omitempty" doc:"the ids in the path"`
@@ -159,12 +151,10 @@ type Summary struct {
 	Requests     int64    `json:"requests" doc:"requests sent to TMDB, retries included"`
 	Retries      int64    `json:"retries" doc:"of these, the repeated ones"`
 	HTTP429      int64    `json:"http_429" doc:"answers that told us to slow down"`
-	CacheHits    int64    `json:"cache_hits" doc:"questions that the cache answered; 0 where every decision is remembered"`
-	_            struct{} `doc:"from an earlier run: then nothing is asked"`
+	CacheHits    int64    `json:"cache_hits" doc:"questions that the cache answered; 0 if all decisions are remembered"`
 	CacheMisses  int64    `json:"cache_misses" doc:"questions that it could not answer"`
 	ElapsedMS    int64    `json:"elapsed_ms" doc:"duration of the run in milliseconds"`
-	LimiterState string   `json:"limiter_state" doc:"Normal, Throttle, Sleep, HalfOpen, CacheOnly or offline, at the end"`
-	_            struct{} `doc:"of the run"`
+	LimiterState string   `json:"limiter_state" doc:"at the end: Normal, Throttle, Sleep, HalfOpen, CacheOnly, offline"`
 }
 
 // Op is one file of a plan with its result: one NDJSON line of `organize`, `apply`, `undo` and `history`.
@@ -183,8 +173,7 @@ type Op struct {
 	TMDBID     int       `json:"tmdb_id,omitempty" doc:"the TMDB entry"`
 	Season     *int      `json:"season,omitempty" doc:"TMDB's season number"`
 	Episodes   []int     `json:"episodes,omitempty" doc:"TMDB's episode numbers"`
-	Confidence *float64  `json:"confidence,omitempty" doc:"0 to 1: the smaller of the record's confidence and"`
-	_          struct{}  `doc:"episode_confidence"`
+	Confidence *float64  `json:"confidence,omitempty" doc:"0 to 1: the record's, or its episode_confidence if smaller"`
 	Reason     lang.Text `json:"reason,omitempty" doc:"why it is left, for people"`
 	Error      *OpError  `json:"error,omitempty" doc:"with left, conflict, refused, failed and kept: why"`
 }
@@ -210,8 +199,7 @@ type OrganizeProgress struct {
 type OrganizeSummary struct {
 	_         struct{}  `constant:"type=organize_summary" doc:"always \"organize_summary\""`
 	Run       string    `json:"run" doc:"the id of the plan, or of the run"`
-	Planned   int       `json:"planned" doc:"files that the plan puts somewhere, whatever happened to them; of an"`
-	_         struct{}  `doc:"undo, the files that it covers"`
+	Planned   int       `json:"planned" doc:"files that the plan puts somewhere, whatever happened; of an undo, its files"`
 	InPlace   int       `json:"in_place" doc:"files that are where they belong already"`
 	Left      int       `json:"left" doc:"files that stay where they are for a reason"`
 	Conflicts int       `json:"conflicts" doc:"files that stay because a name is taken, or wanted twice"`
@@ -221,8 +209,7 @@ type OrganizeSummary struct {
 	Undone    int       `json:"undone" doc:"files that were put back"`
 	Kept      int       `json:"kept" doc:"files that could not be put back safely"`
 	Bytes     int64     `json:"bytes" doc:"bytes that the plan copies"`
-	Unowned   []Unowned `json:"unowned,omitempty" doc:"files that are neither in the plan nor left for a reason: they"`
-	_         struct{}  `doc:"stay where they are"`
+	Unowned   []Unowned `json:"unowned,omitempty" doc:"files that are neither in the plan nor left for a reason"`
 	ElapsedMS int64     `json:"elapsed_ms" doc:"duration in milliseconds"`
 }
 
