@@ -449,7 +449,7 @@ func TestTheTransportTakesAnotherKey(t *testing.T) {
 		}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x/", nil)
 		must(t, err)
-		if _, err := tr.RoundTrip(req); !isNoUsableKey(err) || len(asked) != 4 {
+		if _, err := tr.RoundTrip(req); !isBlockedBy(err, ReasonCredentials, ReasonNoAccount) || len(asked) != 4 {
 			t.Errorf("%v after %v", err, asked)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -78,7 +79,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		permit, err := c.acquire(ctx)
 		if err != nil {
 			closeBody(req)
-			if refused != nil && isNoUsableKey(err) {
+			if refused != nil && isBlockedBy(err, ReasonCredentials, ReasonNoAccount) {
 				return refused, nil
 			}
 			return nil, err
@@ -114,7 +115,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		if retryErr := c.retry(ctx, &e); retryErr != nil {
 			closeBody(next)
-			if isBackoffTooLong(retryErr) {
+			if isBlockedBy(retryErr, ReasonBackoff) { // the delay is longer than the request may still wait
 				return resp, err // the upstream's response is more useful than "no time for a retry"
 			}
 			return nil, retryErr
@@ -159,15 +160,9 @@ func (t *Transport) base() http.RoundTripper {
 	return t.Base
 }
 
-func isNoUsableKey(err error) bool {
-	var blocked *BlockedError
-	return errors.As(err, &blocked) && (blocked.Cause == ReasonCredentials || blocked.Cause == ReasonNoAccount)
-}
-
-// isBackoffTooLong reports whether there was no retry because its delay is longer than the request may still wait.
-func isBackoffTooLong(err error) bool {
-	var blocked *BlockedError
-	return errors.As(err, &blocked) && blocked.Cause == ReasonBackoff
+func isBlockedBy(err error, causes ...Reason) bool {
+	blocked, ok := errors.AsType[*BlockedError](err)
+	return ok && slices.Contains(causes, blocked.Cause)
 }
 
 func (t *Transport) send(c *call, p *Permit, req *http.Request) (*http.Response, Event, error) {
@@ -347,22 +342,14 @@ func ClassifyStatus(_ *http.Request, resp *http.Response, _ []byte, err error) O
 }
 
 func classifyError(err error) Outcome {
-	var (
-		tooLarge   *BodyTooLargeError
-		verify     *tls.CertificateVerificationError
-		authority  x509.UnknownAuthorityError
-		hostname   x509.HostnameError
-		invalid    x509.CertificateInvalidError
-		notTLS     tls.RecordHeaderError
-		plainReply = "server gave HTTP response to HTTPS client"
-	)
 	switch {
-	case errors.As(err, &tooLarge):
+	case errors.As(err, new(*BodyTooLargeError)):
 		return Client // a retry would be just as large
 	case errors.Is(err, context.Canceled):
 		return Cancelled
-	case errors.As(err, &verify), errors.As(err, &authority), errors.As(err, &hostname),
-		errors.As(err, &invalid), errors.As(err, &notTLS), strings.Contains(err.Error(), plainReply):
+	case errors.As(err, new(*tls.CertificateVerificationError)), errors.As(err, new(x509.UnknownAuthorityError)),
+		errors.As(err, new(x509.HostnameError)), errors.As(err, new(x509.CertificateInvalidError)),
+		errors.As(err, new(tls.RecordHeaderError)), errors.Is(err, http.ErrSchemeMismatch):
 		return Misconfigured
 	default:
 		return Network
