@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,7 +31,6 @@ type Backend struct {
 	client         *redis.Client
 	opts           Options
 	keyPrefix      string
-	commands       commands
 	owner          string // <machine>-<process>
 	writer         uint64
 	clock          clock
@@ -42,22 +42,16 @@ type Backend struct {
 	turn chan struct{} // holds a token during an Exchange
 
 	// The fields below belong to the Exchange that holds the token.
-	cached        frame // the newest state that was read or written; without a snapshot if there is none
-	cachedValid   bool
-	closed        bool
-	trusted       version // the newest state that continues everything this process knows
-	hasTrusted    bool    // trusted is set
-	damagedCopy   string
-	damageCause   error
-	wakeOwner     string // the owner of the request to wake
-	wakeIn        time.Duration
-	frameBuffer   []byte // the encoded frame
-	payload       []byte // the bytes that cached was decoded from
-	writersBuffer []byte // reused for the writers of the next frame
-	conn          *redis.Conn
-	exchange      exchange // reused
-	bootID        string
-	bootIDOf      generation
+	cached      frame // the newest state that was read or written; without a snapshot if there is none
+	cachedValid bool
+	closed      bool
+	trusted     version // the newest state that continues everything this process knows
+	hasTrusted  bool    // trusted is set
+	damagedCopy string
+	damageCause error
+	wakeOwner   string // the owner of the request to wake
+	wakeIn      time.Duration
+	conn        *redis.Conn
 }
 
 // Open returns the backend on a server. It connects on first use. The error is about the options.
@@ -67,13 +61,14 @@ func Open(o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{client: client, opts: o, turn: make(chan struct{}, 1), clock: clock{boot: o.sinceBoot}}
+	b := &Backend{
+		client: client, opts: o, keyPrefix: o.keyPrefix(), turn: make(chan struct{}, 1), clock: clock{boot: o.sinceBoot},
+	}
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
 	b.writer = binary.LittleEndian.Uint64(id[8:])
 	b.localProcesses.open(o.Dir, id[:8])
 	b.owner = b.localProcesses.machine + "-" + b.localProcesses.process
-	b.setKeyPrefix(o.keyPrefix())
 	b.heartbeat.init(b)
 	return b, nil
 }
@@ -92,10 +87,8 @@ func (b *Backend) Exchange(ctx context.Context, change func(ratelimit.Instant, [
 		}
 	}
 	defer func() { <-b.turn }()
-	e := &b.exchange
-	*e = exchange{Backend: b, change: change, silentBefore: b.heartbeat.silentSince.Load()}
+	e := &exchange{Backend: b, change: change, silentBefore: b.heartbeat.silentSince.Load()}
 	err := e.do(ctx)
-	e.change = nil
 	if e.fence != 0 {
 		b.giveUpTurn(e.fence)
 	}
@@ -260,11 +253,9 @@ func (e *exchange) decide() (write bool, err error) {
 	}
 	e.decidedAt = b.clock.boot()
 	now, bias := b.clock.now(e.decidedAt)
-	if b.bootID == "" || b.bootIDOf != e.next.generation {
-		b.bootIDOf, b.bootID = e.next.generation, bootIDFor(e.next.generation)
-	}
 	at := ratelimit.Instant{
-		Wall: time.Unix(0, int64(now)), Boot: now, BootID: b.bootID, Lost: lost || e.damage != nil,
+		Wall: time.Unix(0, int64(now)), Boot: now, BootID: "redis-" + hex.EncodeToString(e.next.generation[:]),
+		Lost: lost || e.damage != nil,
 	}
 	b.wakeOwner = ""
 	next, err := e.change(at, old)
@@ -277,13 +268,11 @@ func (e *exchange) decide() (write bool, err error) {
 		return false, err
 	}
 	e.next.time, e.next.bias, e.next.snapshot = now, bias, next
-	e.next.setWriters(&b.cached, b.writer, b.writersBuffer)
-	b.writersBuffer = e.next.writers
+	e.next.setWriters(&b.cached, b.writer)
 	if size := e.next.size(); size > maxFrame {
 		return false, fmt.Errorf("write limiter state: %d bytes, room for %d", size, maxFrame)
 	}
-	b.frameBuffer = e.next.appendTo(b.frameBuffer[:0])
-	e.value = b.frameBuffer
+	e.value = e.next.encode()
 	return true, nil
 }
 
@@ -299,8 +288,7 @@ func (e *exchange) cacheWritten() {
 		b.damagedCopy, b.damageCause, e.damage = b.opts.Address.Place()+" ("+b.key("state:corrupt")+")", e.damage, nil
 	}
 	b.cached = e.next
-	b.cached.sliceFrom(b.frameBuffer) // cached refers to the written bytes instead of a copy
-	b.frameBuffer, b.payload = b.payload, b.frameBuffer
+	b.cached.sliceFrom(e.value)
 	b.cachedValid = true
 	e.afterWrite()
 }
@@ -346,7 +334,6 @@ func (e *exchange) adopt(value []byte) error {
 		return nil
 	}
 	b.clock.adopt(&f)
-	b.payload = value
 	b.cached = f
 	if !b.lacksKnownWrite(&f) {
 		b.trustCached()

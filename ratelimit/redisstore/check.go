@@ -65,7 +65,7 @@ func Check(ctx context.Context, o Options) (Findings, error) {
 	if err != nil {
 		return f, err
 	}
-	b.setKeyPrefix(b.keyPrefix + "check-" + hex.EncodeToString(id[:]) + ":")
+	b.keyPrefix += "check-" + hex.EncodeToString(id[:]) + ":"
 	if err := b.tryCommands(ctx); err != nil {
 		return f, b.explain(err)
 	}
@@ -252,16 +252,7 @@ func (b *Backend) explain(err error) error {
 		return err
 	}
 	f := &Fault{Place: b.opts.Address.Place(), Err: err}
-	var (
-		unknown  x509.UnknownAuthorityError
-		wrong    x509.HostnameError
-		invalid  x509.CertificateInvalidError
-		verify   *tls.CertificateVerificationError
-		plain    tls.RecordHeaderError
-		dns      *net.DNSError
-		reply, _ = errors.AsType[redis.Error](err)
-	)
-	if reply != nil {
+	if reply, ok := errors.AsType[redis.Error](err); ok {
 		text := reply.Error()
 		for _, r := range replies {
 			if strings.HasPrefix(text, r.begins) || strings.Contains(text, ": "+r.begins) {
@@ -274,15 +265,15 @@ func (b *Backend) explain(err error) error {
 		return f
 	}
 	switch {
-	case errors.As(err, &unknown):
+	case errors.As(err, new(x509.UnknownAuthorityError)):
 		f.Kind, f.Text = Certificate, "has a certificate of an authority that is not trusted here"
-	case errors.As(err, &wrong):
+	case errors.As(err, new(x509.HostnameError)):
 		f.Kind, f.Text = Certificate, "has a certificate for another name"
-	case errors.As(err, &invalid), errors.As(err, &verify):
+	case errors.As(err, new(x509.CertificateInvalidError)), errors.As(err, new(*tls.CertificateVerificationError)):
 		f.Kind, f.Text = Certificate, "has a certificate that is not valid"
-	case errors.As(err, &plain):
+	case errors.As(err, new(tls.RecordHeaderError)):
 		f.Kind, f.Text = Certificate, "does not speak TLS on this port"
-	case errors.As(err, &dns):
+	case errors.As(err, new(*net.DNSError)):
 		f.Text = "can't be found: the name does not resolve"
 	case isTimeout(err) && b.opts.Address.tls:
 		f.Text = "does not answer in time (does that port speak TLS?)"

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"slices"
 	"time"
 
 	"github.com/anivault/anivault/ratelimit/internal/shared"
@@ -65,12 +64,10 @@ func checksum(b []byte) uint32 {
 	return crc32.Update(crc32.Checksum(b[:32], castagnoli), castagnoli, b[36:])
 }
 
-func (f *frame) appendTo(b []byte) []byte {
-	b = slices.Grow(b, f.size())
-	start := len(b)
-	b = append(b, frameMagic...)
+func (f *frame) encode() []byte {
+	b := append(make([]byte, 0, f.size()), frameMagic...)
 	b = binary.LittleEndian.AppendUint32(b, frameVersion)
-	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli))
+	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 	b = append(b, f.generation[:]...)
 	b = binary.LittleEndian.AppendUint64(b, f.sequence)
 	b = binary.LittleEndian.AppendUint32(b, 0)
@@ -80,8 +77,8 @@ func (f *frame) appendTo(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(f.writers)/bytesPerRun))
 	b = append(b, f.writers...)
 	b = append(b, f.snapshot...)
-	f.check = checksum(b[start:])
-	binary.LittleEndian.PutUint32(b[start+32:], f.check)
+	f.check = checksum(b)
+	binary.LittleEndian.PutUint32(b[32:], f.check)
 	return b
 }
 
@@ -159,8 +156,8 @@ func (f *frame) wrote(writer uint64, g generation, sequence uint64) bool {
 	return false
 }
 
-// setWriters makes f's writers from those of before, the previous frame, and writer. It reuses the memory of b.
-func (f *frame) setWriters(before *frame, writer uint64, b []byte) {
+// setWriters makes f's writers from those of before, the previous frame, and writer.
+func (f *frame) setWriters(before *frame, writer uint64) {
 	f.writer = writer
 	var older []byte
 	if before.generation == f.generation && before.sequence+1 == f.sequence {
@@ -171,10 +168,9 @@ func (f *frame) setWriters(before *frame, writer uint64, b []byte) {
 		often = min(int(older[4])+1, writersKept)
 		older = older[bytesPerRun:]
 	}
-	b = append(binary.LittleEndian.AppendUint32(b[:0], uint32(writer)), byte(often))
+	f.writers = append(binary.LittleEndian.AppendUint32(nil, uint32(writer)), byte(often))
 	for named := often; named < writersKept && len(older) >= bytesPerRun; older = older[bytesPerRun:] {
-		b = append(b, older[:bytesPerRun]...)
+		f.writers = append(f.writers, older[:bytesPerRun]...)
 		named += max(int(older[4]), 1)
 	}
-	f.writers = b
 }

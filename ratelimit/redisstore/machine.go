@@ -182,6 +182,4 @@ func (c *clock) skew(wall time.Time) time.Duration {
 	return time.Duration(wall.UnixNano()) - c.boot() - c.samples[0].offset
 }
 
-func bootIDFor(g generation) string { return "redis-" + hex.EncodeToString(g[:]) }
-
 func sinceBoot() time.Duration { return core.SystemInstant().Boot }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -104,28 +103,6 @@ type scriptCall struct {
 	sentAt      time.Duration // time since boot just before the script was sent; 0: unknown
 }
 
-type commands struct {
-	keys   []string
-	prefix map[*redis.Script][]any // the command without the arguments that change
-}
-
-// firstArg is the index of the first argument, after the command, the script, the number of keys and the four keys.
-const firstArg = 3 + 4
-
-func (b *Backend) setKeyPrefix(prefix string) {
-	b.keyPrefix = prefix
-	keys := []string{b.key("state"), b.key("turn"), b.key("line"), b.key("state:corrupt")}
-	b.commands = commands{keys, map[*redis.Script][]any{}}
-	for _, script := range []*redis.Script{tryScript, commitScript} {
-		words := []any{"evalsha", script.Hash(), len(keys)}
-		for _, key := range keys {
-			words = append(words, key)
-		}
-		words = append(words, b.owner, b.opts.Turn.Milliseconds(), b.key("wake:"))
-		b.commands.prefix[script] = slices.Clip(words)
-	}
-}
-
 var errReply = errors.New("unexpected reply")
 
 // run runs a script and records the server's time. It takes no context, because a script that was sent may already have
@@ -146,15 +123,16 @@ func (b *Backend) run(script *redis.Script, o scriptCall) (scriptReply, error) {
 	asked := time.Now()
 	ctx, cancel := context.WithDeadline(context.Background(), asked.Add(b.opts.Timeout))
 	defer cancel()
-	words := append(b.commands.prefix[script], o.value, aside, o.wakeOwner, o.expected, wakeMessage(o.wakeIn))
-	reply, err := b.conn.Do(ctx, words...).Result()
+	ask := func() (any, error) {
+		return script.Run(ctx, b.conn, []string{b.key("state"), b.key("turn"), b.key("line"), b.key("state:corrupt")},
+			b.owner, b.opts.Turn.Milliseconds(), b.key("wake:"),
+			o.value, aside, o.wakeOwner, o.expected, wakeMessage(o.wakeIn)).Result()
+	}
+	reply, err := ask()
 	if isConnClosed(err) && len(o.value) == 0 { // nothing can have been written
 		b.closeConn()
 		b.conn, sent = b.client.Conn(), b.clock.boot()
-		reply, err = b.conn.Do(ctx, words...).Result()
-	}
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		reply, err = script.Eval(ctx, b.conn, b.commands.keys, words[firstArg:]...).Result()
+		reply, err = ask()
 	}
 	if b.recordAnswer(asked, err); err != nil {
 		b.closeConn()
