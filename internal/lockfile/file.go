@@ -205,10 +205,19 @@ func IsOwnerAlive(path string) bool {
 	return !free || err != nil
 }
 
-// TakeOver locks the file of a dead process, so that only one process cleans up after it. Close then removes the file.
+// RemoveDead removes the file of a process that has died. It returns false unless the process is certainly dead.
+func RemoveDead(path string) bool {
+	dead, err := takeOver(path)
+	if err == nil {
+		dead.Close()
+	}
+	return err == nil || errors.Is(err, fs.ErrNotExist)
+}
+
+// takeOver locks the file of a dead process, so that only one process cleans up after it. Close then removes the file.
 // The error is [ErrBusy] if the process is alive, [fs.ErrNotExist] if there is no file, a [*NotRegularError], or a
 // system error.
-func TakeOver(path string) (*LivenessFile, error) {
+func takeOver(path string) (*LivenessFile, error) {
 	f, err := openLockFile(path, 0, 0)
 	if err != nil {
 		return nil, err

@@ -315,15 +315,15 @@ func TestAliveFileTellsTheLivingFromTheDead(t *testing.T) {
 			t.Errorf("%s lives: %t, want %t", filepath.Base(path), got, want)
 		}
 	}
-	if _, err := TakeOver(a.path); !errors.Is(err, ErrBusy) {
+	if _, err := takeOver(a.path); !errors.Is(err, ErrBusy) {
 		t.Errorf("take over the living = %v", err)
 	}
-	if _, err := TakeOver(filepath.Join(dir, "alive-never")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := takeOver(filepath.Join(dir, "alive-never")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("take over nobody = %v", err)
 	}
-	dead, err := TakeOver(left)
+	dead, err := takeOver(left)
 	must(t, err)
-	if _, err := TakeOver(left); !errors.Is(err, ErrBusy) {
+	if _, err := takeOver(left); !errors.Is(err, ErrBusy) {
 		t.Errorf("two take over = %v", err)
 	}
 	dead.Close()
@@ -454,7 +454,7 @@ func TestKilledProcessIsDead(t *testing.T) {
 	if IsOwnerAlive(path) {
 		t.Error("lives after it was killed")
 	}
-	dead, err := TakeOver(path)
+	dead, err := takeOver(path)
 	must(t, err)
 	dead.Close()
 }

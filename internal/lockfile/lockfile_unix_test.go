@@ -27,7 +27,7 @@ func TestPipesAndSocketsAreRefusedAtOnce(t *testing.T) {
 				wantNotRegular(t, kind, func() error { _, err := Open(path, flag, 0o600); return err })
 			}
 			wantNotRegular(t, kind, func() error { return New(path, Options{}).Lock(t.Context(), Exclusive, 0) })
-			wantNotRegular(t, kind, func() error { _, err := TakeOver(path); return err })
+			wantNotRegular(t, kind, func() error { _, err := takeOver(path); return err })
 			if IsOwnerAlive(path) {
 				t.Error("lives")
 			}
@@ -77,7 +77,7 @@ func TestAliveIsMadeBesideThoseWhoClearAway(t *testing.T) {
 		},
 		"one holds it and removes it": func(temp string) func() {
 			must(t, os.WriteFile(temp, nil, 0o600))
-			held, err := TakeOver(temp)
+			held, err := takeOver(temp)
 			must(t, err)
 			return held.Close
 		},

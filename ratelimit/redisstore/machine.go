@@ -83,11 +83,7 @@ func (h *localProcesses) dead(owner string) bool {
 	if id, err := hex.DecodeString(process); h.dir == "" || err != nil || len(id) != 8 {
 		return false
 	}
-	file, err := lockfile.TakeOver(h.path(process))
-	if err == nil {
-		file.Close()
-	}
-	return err == nil || errors.Is(err, fs.ErrNotExist)
+	return lockfile.RemoveDead(h.path(process))
 }
 
 func (h *localProcesses) close() {

@@ -133,11 +133,8 @@ func (c *claimTable) removeUser(l *claimLock, waitEnded bool) {
 func (c *claimTable) removeDeadClaims() {
 	for _, name := range listFolder(c.dir) {
 		path := filepath.Join(c.dir, name)
-		if info, err := os.Lstat(path); err != nil || time.Since(info.ModTime()) < day {
-			continue
-		}
-		if dead, err := lockfile.TakeOver(path); err == nil {
-			dead.Close()
+		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) >= day {
+			lockfile.RemoveDead(path)
 		}
 	}
 }

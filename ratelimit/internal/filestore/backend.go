@@ -177,9 +177,7 @@ func (b *Backend) ensureAlive(boot time.Duration) error {
 
 func (b *Backend) sweep() {
 	for _, name := range b.aliveNames() {
-		if dead, err := lockfile.TakeOver(filepath.Join(b.dir, name)); err == nil {
-			dead.Close()
-		}
+		lockfile.RemoveDead(filepath.Join(b.dir, name))
 	}
 }
 
@@ -204,22 +202,11 @@ func (b *Backend) Owner() string { return b.owner }
 func (b *Backend) Dead(ids []string) []string {
 	var dead []string
 	for _, id := range ids {
-		if id != b.owner && b.removeIfDead(id) {
+		if id != b.owner && (!validID(id) || lockfile.RemoveDead(b.alivePath(id))) { // no process has an invalid id
 			dead = append(dead, id)
 		}
 	}
 	return dead
-}
-
-func (b *Backend) removeIfDead(id string) bool {
-	if !validID(id) {
-		return true // no process has such an id
-	}
-	dead, err := lockfile.TakeOver(b.alivePath(id))
-	if err == nil {
-		dead.Close()
-	}
-	return err == nil || errors.Is(err, fs.ErrNotExist)
 }
 
 // Living implements [core.Liveness].
