@@ -11,23 +11,20 @@ import (
 	"strings"
 )
 
-// Genre is a genre, named in the requested language; TMDB leaves some names empty in some languages.
-type Genre struct {
+// Named is an id with its name.
+type Named struct {
 	ID   int    `json:"id"`
 	Name string `json:"name"`
 }
 
-// Network is a broadcaster or a streaming service.
-type Network struct {
-	ID   int    `json:"id"`
-	Name string `json:"name"`
-}
-
-// Company made a film or series.
-type Company struct {
-	ID   int    `json:"id"`
-	Name string `json:"name"`
-}
+type (
+	// Genre is a genre, named in the requested language; TMDB leaves some names empty in some languages.
+	Genre = Named
+	// Network is a broadcaster or a streaming service.
+	Network = Named
+	// Company made a film or series.
+	Company = Named
+)
 
 // SeasonSummary is a season in the details of its series. AirDate is often "". EpisodeCount is not the last episode's
 // number: a season may start at 62 and have gaps.

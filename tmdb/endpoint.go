@@ -1,7 +1,6 @@
 package tmdb
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -181,11 +180,6 @@ func checkNumber(got int, wanted string) error {
 }
 
 type row interface{ rowID() int }
-
-// checkRows checks that the list is present and that each row has a positive id.
-func checkRows[T row](rows []T) error {
-	return cmp.Or(checkList(rows), checkRowIDs(rows))
-}
 
 func checkRowIDs[T row](rows []T) error {
 	for _, r := range rows {

@@ -196,13 +196,3 @@ type Change struct {
 	ID    int  `json:"id"`
 	Adult bool `json:"adult"`
 }
-
-// ChangesPage is one page, at most 100 rows, of edited entries.
-type ChangesPage struct {
-	Page
-	Results []Change `json:"results"`
-}
-
-func (p *ChangesPage) check([]string) error { return checkRows(p.Results) }
-
-func (c Change) rowID() int { return c.ID }

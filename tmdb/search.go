@@ -1,6 +1,7 @@
 package tmdb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 )
@@ -45,25 +46,34 @@ type Page struct {
 	TotalResults int `json:"total_results"`
 }
 
-// SearchTVPage is one page, at most 20 rows, of series.
-type SearchTVPage struct {
+// ResultPage is one page of a list.
+type ResultPage[T row] struct {
 	Page
-	Results []TVRow `json:"results"`
+	Results []T `json:"results"`
 }
 
-// SearchMoviePage is one page, at most 20 rows, of films.
-type SearchMoviePage struct {
-	Page
-	Results []MovieRow `json:"results"`
+func (p *ResultPage[T]) check([]string) error {
+	return cmp.Or(checkList(p.Results), checkRowIDs(p.Results))
 }
 
-func (p *SearchTVPage) check([]string) error { return checkRows(p.Results) }
+type (
+	// SearchTVPage is one page, at most 20 rows, of series.
+	SearchTVPage = ResultPage[TVRow]
+	// SearchMoviePage is one page, at most 20 rows, of films.
+	SearchMoviePage = ResultPage[MovieRow]
+	// SearchMultiPage is one page of a search for series, films and people.
+	SearchMultiPage = ResultPage[MultiRow]
+	// ChangesPage is one page, at most 100 rows, of edited entries.
+	ChangesPage = ResultPage[Change]
+)
 
-func (r TVRow) rowID() int { return r.ID }
-
-func (p *SearchMoviePage) check([]string) error { return checkRows(p.Results) }
-
-func (r MovieRow) rowID() int { return r.ID }
+func (r TVRow) rowID() int       { return r.ID }
+func (r MovieRow) rowID() int    { return r.ID }
+func (r MultiRow) rowID() int    { return r.ID }
+func (c Change) rowID() int      { return c.ID }
+func (e FindEpisode) rowID() int { return e.ID }
+func (s FindSeason) rowID() int  { return s.ID }
+func (p Person) rowID() int      { return p.ID }
 
 // SearchTVOptions are the parameters of SearchTV. TMDB finds a title only if it has every word of Query, spelled the
 // same. Separate words by spaces and use Unicode NFC.
@@ -122,16 +132,6 @@ type MultiRow struct {
 	Adult            bool    `json:"adult"`
 }
 
-// SearchMultiPage is one page of a search for series, films and people.
-type SearchMultiPage struct {
-	Page
-	Results []MultiRow `json:"results"`
-}
-
-func (p *SearchMultiPage) check([]string) error { return checkRows(p.Results) }
-
-func (r MultiRow) rowID() int { return r.ID }
-
 // Source is a site whose ids TMDB knows; it is the external_source parameter of Find.
 type Source string
 
@@ -182,10 +182,6 @@ func (r *FindResults) check([]string) error {
 	return errors.Join(checkRowIDs(r.Movies), checkRowIDs(r.TV), checkRowIDs(r.Episodes), checkRowIDs(r.Seasons),
 		checkRowIDs(r.People))
 }
-
-func (e FindEpisode) rowID() int { return e.ID }
-func (s FindSeason) rowID() int  { return s.ID }
-func (p Person) rowID() int      { return p.ID }
 
 // Find calls GET /3/find/{externalID}, for example Find(ctx, "tt0944947", SourceIMDb, "").
 func (c *Client) Find(
