@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -82,27 +83,19 @@ func readJSON(r *http.Request) (changeRequest, error) {
 	o := changeRequest{values: map[string]string{}}
 	dec := json.NewDecoder(r.Body)
 	dec.UseNumber()
-	begin, err := dec.Token()
-	if errors.Is(err, io.EOF) {
+	var fields map[string]any
+	err := dec.Decode(&fields)
+	switch {
+	case errors.Is(err, io.EOF):
 		return o, nil
+	case errors.As(err, new(*http.MaxBytesError)):
+		return o, refuse(http.StatusRequestEntityTooLarge, "the body is too large")
+	case err != nil || fields == nil || dec.More():
+		return o, refuse(http.StatusBadRequest, `the body must be one JSON object, such as {"rate_base":10,"for":"1h"}`)
 	}
-	seen := map[string]bool{}
-	for err == nil && begin == json.Delim('{') && dec.More() {
-		var field json.Token
-		var value any
-		if field, err = dec.Token(); err != nil {
-			break
-		}
-		if err = dec.Decode(&value); err != nil {
-			break
-		}
-		key, _ := field.(string)
-		if seen[key] {
-			return o, refuse(http.StatusUnprocessableEntity, "%s: is named twice", ui.Escaped(key))
-		}
-		seen[key] = true
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		text := ""
-		switch v := value.(type) {
+		switch v := fields[key].(type) {
 		case string:
 			text = v
 		case json.Number:
@@ -117,15 +110,6 @@ func readJSON(r *http.Request) (changeRequest, error) {
 		} else {
 			o.values[key] = strings.TrimSpace(text)
 		}
-	}
-	if err == nil {
-		_, err = dec.Token()
-	}
-	switch {
-	case errors.As(err, new(*http.MaxBytesError)):
-		return o, refuse(http.StatusRequestEntityTooLarge, "the body is too large")
-	case err != nil || begin != json.Delim('{') || dec.More():
-		return o, refuse(http.StatusBadRequest, `the body must be one JSON object, such as {"rate_base":10,"for":"1h"}`)
 	}
 	return o, nil
 }
