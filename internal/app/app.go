@@ -217,6 +217,11 @@ func (a *App) Seasons(ctx context.Context, id int) ([]match.Season, error) {
 	return a.deciders.Seasons(ctx, id, a.orderOf(id))
 }
 
+// Orders returns the orders that a series has.
+func (a *App) Orders(ctx context.Context, tv int) ([]decide.Order, error) {
+	return a.deciders.Orders(ctx, tv)
+}
+
 func (a *App) orderOf(tv int) string { return cmp.Or(a.deciders.PinnedOrder(tv), a.cfg.Match.Order) }
 
 // Offline reports whether the run may not use the network.

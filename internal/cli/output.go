@@ -154,6 +154,7 @@ var jsonSchemas = []jsonSchema{
 	{"match", []string{"match", "demo"}, "matches", []any{report.Record{}, report.Summary{}}},
 	{"parse", []string{"parse"}, "", []any{report.ParseRecord{}}},
 	{"search", []string{"search"}, "results", []any{jsonSearchResult{}}},
+	{"orders", []string{"search/orders"}, "orders", []any{jsonOrder{}}},
 	{"missing", []string{"missing"}, "missing", []any{report.Gap{}, report.GapSummary{}}},
 	{"organize", []string{"organize", "apply", "undo", "watch"}, "", []any{
 		report.Op{}, report.OrganizeProgress{}, report.OrganizeSummary{},
@@ -207,6 +208,9 @@ type schemaWriter struct {
 // nameSchema makes the JSON output of cmd name its schema.
 func (f *factory) nameSchema(cmd *cobra.Command) {
 	path := strings.ReplaceAll(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" "), " ", "/")
+	if flag := cmd.Flags().Lookup("orders"); flag != nil && flag.Changed {
+		path += "/orders"
+	}
 	for _, s := range jsonSchemas {
 		if slices.Contains(s.commands, path) {
 			f.streams.Out = &schemaWriter{f.streams.Out, fmt.Appendf(nil, `{"schema":%q,`, s.name+schemaVersion)}

@@ -14,6 +14,7 @@ import (
 	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
 )
@@ -32,7 +33,7 @@ type jsonSearchResult struct {
 }
 
 func newSearch(f *factory) *cobra.Command {
-	var offline bool
+	var offline, orders bool
 	var year int
 	cmd := &cobra.Command{
 		Use:   "search TITLE...",
@@ -40,6 +41,9 @@ func newSearch(f *factory) *cobra.Command {
 		Args:  atLeastOne("TITLE", "for example: anivault search frieren"),
 	}
 	f.setRun(cmd, []string{"table", "json", "ndjson"}, func(c invocation) error {
+		if orders {
+			return listOrders(f, c, offline)
+		}
 		w := decide.TitleSearch{Text: strings.Join(c.args, " "), Year: year}
 		const firstFilm, lastYear = 1874, 2200
 		switch {
@@ -63,8 +67,62 @@ func newSearch(f *factory) *cobra.Command {
 	addRequestFlags(cmd, &offline)
 	addSettingFlags(cmd, cmd.Flags(), "match.type")
 	cmd.Flags().Lookup("type").Usage = "`KIND` to look for: auto (either), tv or movie"
+	cmd.Flags().BoolVar(&orders, "orders", false, "list the orders that the series tv/ID has, for --order")
 	cmd.Flags().IntVar(&year, "year", 0, "only results from `YEAR`; for a series, any year in which an episode aired")
 	return cmd
+}
+
+type jsonOrder struct {
+	_        struct{} `constant:"type=order" doc:"always \"order\""`
+	Name     string   `json:"name" doc:"its name for --order"`
+	Type     int      `json:"group_type,omitempty" doc:"of a group: TMDB's number for its type, such as 2 for absolute"`
+	Groups   int      `json:"groups" doc:"how many seasons, parts or, of AniDB, anime it has"`
+	Episodes int      `json:"episodes" doc:"how many episodes of the series are known in it"`
+}
+
+// groupTypes are TMDB's types of episode groups, by number.
+var groupTypes = [...]lang.Text{
+	"", "original air date", "absolute", "DVD", "digital", "story arc", "production", "TV",
+}
+
+func listOrders(f *factory, c invocation, offline bool) error {
+	kind, id, err := pins.ParseEntry(strings.Join(c.args, " "))
+	if err != nil || kind != match.TV {
+		return usagef("for example: anivault search tv/209867 --orders", "--orders needs a series, tv/ID")
+	}
+	cfg, err := f.load(c.Command)
+	if err != nil {
+		return err
+	}
+	return withApp(c.Context(), f, cfg, offline, func(run *app.App) error {
+		found, err := run.Orders(c.Context(), id)
+		if err != nil && c.Context().Err() == nil {
+			code, why := app.Explain(err)
+			return exitErrorf(exitIncomplete, code.Info().Next, "the orders of tv/%d are not known: %s", id, why)
+		}
+		list, width := make([]jsonOrder, len(found)), 0
+		for i, o := range found {
+			list[i] = jsonOrder{Name: o.Name, Type: o.Type, Groups: o.Parts, Episodes: o.Episodes}
+			width = max(width, ui.Width(ui.Printable(o.Name)))
+		}
+		var text []byte
+		if c.format != "table" {
+			text, err = encodeList(c.format, "orders", list, nil)
+		}
+		for _, o := range list {
+			if c.format != "table" {
+				break
+			}
+			kind := ""
+			if o.Type > 0 && o.Type < len(groupTypes) {
+				kind = lang.Say(groupTypes[o.Type])
+			}
+			text = fmt.Appendf(text, "%s  %s  %s  %s\n", ui.Pad(ui.Printable(o.Name), width), ui.Pad(kind, len(groupTypes[1])),
+				ui.Pad(lang.Say(lang.Count(o.Groups, "part")), len("20 parts")), lang.Say(lang.Count(o.Episodes, "episode")))
+		}
+		_, writeErr := f.streams.Out.Write(text)
+		return errors.Join(err, writeErr)
+	})
 }
 
 func withApp(ctx context.Context, f *factory, cfg *config.Config, offline bool, do func(*app.App) error) (err error) {

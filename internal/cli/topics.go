@@ -178,6 +178,7 @@ var otherJSONOutputs = []struct {
 	{"cache stats --format json", jsonCache{}},
 	{"cache list --format ndjson", jsonEntry{}},
 	{"search: one object per entry", jsonSearchResult{}},
+	{"search --orders: one object per order", jsonOrder{}},
 	{"history: one object per run", jsonRun{}},
 	{"pins --format json", jsonPins{}},
 	{"index lookup --format json", jsonCandidate{}},

@@ -119,21 +119,13 @@ func (d *Deciders) readGroup(ctx context.Context, tv int, name string) (*orders.
 // Seasons returns the seasons of a series in an order, without the episodes that are not known in it. In AniDB's order
 // they are TMDB's, because AniDB has no seasons.
 func (d *Deciders) Seasons(ctx context.Context, tv int, order string) ([]match.Season, error) {
-	e, _, err := d.Entry(ctx, match.TV, tv)
+	e, series, err := d.seriesOf(ctx, tv)
 	if err != nil {
 		return nil, err
 	}
 	if order == orders.TMDB || order == orders.AniDB {
 		return e.Seasons, nil
 	}
-	var anime animeOfEntry
-	if d.index != nil {
-		d.index.withIndex(func(x *index.Index) (err error) {
-			anime, err = findAnimeOfEntry(x, e)
-			return err
-		})
-	}
-	series := ordersOf(e, anime.siblings)
 	place := func(p orders.Place) *orders.Place { return series.Orders(p).In(order) }
 	if name, ok := strings.CutPrefix(order, orders.GroupPrefix); ok {
 		group, err := d.Group(ctx, tv, name)
@@ -161,5 +153,65 @@ func (d *Deciders) Seasons(ctx context.Context, tv int, order string) ([]match.S
 		slices.SortFunc(s.Episodes, func(a, b match.Episode) int { return a.Number - b.Number })
 	}
 	slices.SortFunc(out, func(a, b match.Season) int { return a.Number - b.Number })
+	return out, nil
+}
+
+func (d *Deciders) seriesOf(ctx context.Context, tv int) (*match.Entry, *orders.Series, error) {
+	e, _, err := d.Entry(ctx, match.TV, tv)
+	if err != nil {
+		return nil, nil, err
+	}
+	var anime animeOfEntry
+	if d.index != nil {
+		d.index.withIndex(func(x *index.Index) (err error) {
+			anime, err = findAnimeOfEntry(x, e)
+			return err
+		})
+	}
+	return e, ordersOf(e, anime.siblings), nil
+}
+
+// Order describes an order that a series has. Parts are the seasons, anime or parts of a group.
+type Order struct {
+	Name                  string
+	Type, Parts, Episodes int // Type is TMDB's number for the type of a group
+}
+
+// Orders returns the orders that a series has. A group that shares its name with another one has its id as its name.
+func (d *Deciders) Orders(ctx context.Context, tv int) ([]Order, error) {
+	e, series, err := d.seriesOf(ctx, tv)
+	if err != nil {
+		return nil, err
+	}
+	var out []Order
+	for _, name := range []string{orders.TMDB, orders.Absolute, orders.TVDB, orders.AniDB} {
+		o, parts := Order{Name: name}, map[[2]int]bool{}
+		for _, s := range e.Seasons {
+			for _, episode := range s.Episodes {
+				all := series.Orders(orders.Place{Season: s.Number, Episodes: []int{episode.Number}})
+				switch at := all.In(name); {
+				case at == nil:
+					continue
+				case name == orders.AniDB:
+					parts[[2]int{all.AniDB.ID}] = true
+				default:
+					parts[[2]int{0, at.Season}] = true
+				}
+				o.Episodes++
+			}
+		}
+		if o.Parts = len(parts); o.Parts > 0 {
+			out = append(out, o)
+		}
+	}
+	for _, g := range e.Groups {
+		name := g.Name
+		if slices.ContainsFunc(e.Groups, func(o match.GroupRef) bool {
+			return o.ID != g.ID && strings.EqualFold(o.Name, g.Name)
+		}) {
+			name = g.ID
+		}
+		out = append(out, Order{orders.GroupPrefix + name, g.Type, g.Parts, g.Episodes})
+	}
 	return out, nil
 }

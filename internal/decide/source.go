@@ -214,7 +214,9 @@ func tvEntry(d *tmdb.TVDetails) *match.Entry {
 	slices.SortFunc(e.Seasons, func(a, b match.Season) int { return a.Number - b.Number })
 	if d.EpisodeGroups != nil {
 		for _, g := range d.EpisodeGroups.Results {
-			e.Groups = append(e.Groups, match.GroupRef{ID: g.ID, Name: g.Name, Type: int(g.Type), Episodes: g.EpisodeCount})
+			e.Groups = append(e.Groups, match.GroupRef{
+				ID: g.ID, Name: g.Name, Type: int(g.Type), Parts: g.GroupCount, Episodes: g.EpisodeCount,
+			})
 		}
 	}
 	return e

@@ -276,6 +276,7 @@ type GroupRef struct {
 	ID       string
 	Name     string
 	Type     int
+	Parts    int
 	Episodes int
 }
 
