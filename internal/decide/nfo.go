@@ -43,7 +43,7 @@ func (d *Deciders) addTitleAndIDs(n *nfo.Entry, e *match.Entry) *nfo.Entry {
 		n.Titles = append(n.Titles, t.Title)
 	}
 	for _, g := range e.Groups {
-		n.Groups = append(n.Groups, nfo.Group{Name: g.Name, Type: g.Type})
+		n.Groups = append(n.Groups, nfo.Group{ID: g.ID, Name: g.Name, Type: g.Type})
 	}
 	if d.index == nil {
 		return n

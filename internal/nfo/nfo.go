@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/orders"
@@ -43,8 +44,8 @@ type Entry struct {
 
 // Group is an episode group: another order of a series' episodes. Type is TMDB's number of its type.
 type Group struct {
-	Name string
-	Type int
+	ID, Name string
+	Type     int
 }
 
 // displayOrders are the words of <displayorder> for TMDB's types of episode groups.
@@ -56,9 +57,11 @@ func (e *Entry) DisplayOrder(order string) string {
 	if order == orders.Absolute {
 		return order
 	}
+	name, isGroup := strings.CutPrefix(order, orders.GroupPrefix)
 	for i, g := range e.Groups {
 		first := slices.IndexFunc(e.Groups, func(o Group) bool { return o.Type == g.Type })
-		if orders.GroupPrefix+g.Name == order && i == first && g.Type < len(displayOrders) {
+		is := isGroup && i == first && (g.ID == name || strings.EqualFold(g.Name, name))
+		if is && g.Type < len(displayOrders) {
 			return displayOrders[g.Type]
 		}
 	}

@@ -130,7 +130,7 @@ func (o *Options) matchedSkipReason(r *report.Record) (Code, lang.Text) {
 	switch {
 	case r.TMDBID <= 0 || r.Kind != "tv" && r.Kind != "movie":
 		return CodeUnmatched, "the record names no entry"
-	case r.Kind == "tv" && r.Order != "" && (r.Season == nil || r.Orders.In(orders.TMDB) == nil):
+	case r.Kind == "tv" && lacksOrder(r):
 		return CodeNoOrder, r.Reason
 	case r.Kind == "tv" && o.Layout.RefuseOrder(r.Order) != "":
 		return CodeNoOrder, o.Layout.RefuseOrder(r.Order)
@@ -142,6 +142,13 @@ func (o *Options) matchedSkipReason(r *report.Record) (Code, lang.Text) {
 		return CodeNotContiguous, lang.Text(joinNumbers(r.Episodes, ", "))
 	}
 	return "", ""
+}
+
+// lacksOrder reports whether a record has a place, but not both at TMDB and in its order.
+func lacksOrder(r *report.Record) bool {
+	there := r.Orders.In(r.Order) != nil || strings.HasPrefix(r.Order, orders.GroupPrefix)
+	return r.Order != "" && (r.Season != nil || r.Orders.In(orders.TMDB) != nil) &&
+		(r.Season == nil || r.Orders.In(orders.TMDB) == nil || !there)
 }
 
 func areContiguous(episodes []int) bool {

@@ -236,6 +236,29 @@ func planWarnings(r *Result) (out []string) {
 	return out
 }
 
+func TestRecordsThatLackTheirOrder(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(*report.Record)
+		want   Code
+	}{
+		{"no place in the order", func(r *report.Record) { r.Season, r.Episodes = nil, nil }, CodeNoOrder},
+		{"no place at all", func(r *report.Record) { r.Season, r.Episodes, r.Orders = nil, nil, nil }, CodeNoEpisode},
+		{"no place at TMDB", func(r *report.Record) { r.Orders = nil }, CodeNoOrder},
+		{"numbers that somebody put in", func(r *report.Record) { r.Orders.AniDB = nil }, CodeNoOrder},
+		{"no id of the folder", func(r *report.Record) { r.Order, r.IDs.TVDB = orders.TVDB, 0 }, CodeNoOrder},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			records, paths := inOrder(orders.AniDB)
+			row.change(&records[0])
+			got := targetsOf(planOf(options(t, "jellyfin"), tree(paths[0], "/out/"), records[0]), records[:1])
+			if diff := gocmp.Diff([]string{string(row.want)}, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // A folder of the whole entry is not that of one anime, nor the other way round.
 func TestAnAnimesFolderIsFoundByItsOwnID(t *testing.T) {
 	records, paths := inOrder(orders.AniDB)
