@@ -128,7 +128,7 @@ func (d *Deciders) decide(ctx context.Context, s *series) (res resolution) {
 		}
 	}
 	d.translateTitle(ctx, &res.Resolution)
-	d.readInOrder(s, &res)
+	d.readInOrder(ctx, s, &res)
 	return res
 }
 

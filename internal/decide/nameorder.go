@@ -1,9 +1,11 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/lang"
@@ -52,20 +54,33 @@ func orderOfNames(s *series) (order string, anime int) {
 	return "", 0
 }
 
-// readInOrder makes the numbers of names in another order than TMDB's the first reading, where the lists know what they
-// are at TMDB.
-func (d *Deciders) readInOrder(s *series, res *resolution) {
+// readInOrder makes the numbers of names in another order than TMDB's the first reading, where it is known what they
+// are at TMDB. A pin of their folder says the order, or else the ID in the path.
+func (d *Deciders) readInOrder(ctx context.Context, s *series, res *resolution) {
 	order, anime := orderOfNames(s)
-	if order == "" || d.index == nil || res.Status != match.Matched || res.Kind != match.TV || res.Entry == nil ||
+	if s.pin != nil && s.pin.Path != "" {
+		order = cmp.Or(s.pin.Order, order)
+	}
+	if order == "" || order == orders.TMDB || res.Status != match.Matched || res.Kind != match.TV || res.Entry == nil ||
 		s.pin != nil && s.pin.Season != nil {
 		return
 	}
 	var of animeOfEntry
-	d.index.withIndex(func(x *index.Index) (err error) {
-		of, err = findAnimeOfEntry(x, res.Entry)
-		return err
-	})
+	if d.index != nil {
+		d.index.withIndex(func(x *index.Index) (err error) {
+			of, err = findAnimeOfEntry(x, res.Entry)
+			return err
+		})
+	}
 	count, others := ordersOf(res.Entry, of.siblings), res.readings
+	toTMDB := func(p orders.Place) *orders.Place { return count.ToTMDB(order, anime, p) }
+	if name, ok := strings.CutPrefix(order, orders.GroupPrefix); ok {
+		group, err := d.Group(ctx, res.ID, name)
+		if err != nil {
+			return // the record gets this error when it is put into the order
+		}
+		toTMDB = group.ToTMDB
+	}
 	res.readings = func(r release.Release) []release.Release {
 		out := []release.Release{r}
 		if others != nil {
@@ -76,7 +91,7 @@ func (d *Deciders) readInOrder(s *series, res *resolution) {
 			season, stated = 1, true // an anime has no seasons
 		}
 		if numbers, whole := wholeNumbers(r.Episodes); stated && whole {
-			if at := count.ToTMDB(order, anime, orders.Place{Season: season, Episodes: numbers}); at != nil {
+			if at := toTMDB(orders.Place{Season: season, Episodes: numbers}); at != nil {
 				own := withEpisodes(r, at.Season, at.Episodes)
 				own.Kind, own.Special, own.EpisodeTitle = release.Episode, "", ""
 				out = slices.Insert(out, 0, own)

@@ -40,9 +40,12 @@ func inOrder(order string) *Entry {
 
 // Servers take the first group of a type, so another has no word.
 func TestDisplayOrderIsTheFirstGroupOfItsType(t *testing.T) {
-	e := Entry{Groups: []Group{{"a1", "DVD", 3}, {"a2", "Arcs", 5}, {"a3", "DVD 2", 3}, {"a4", "Odd", 9}, {"a5", "AniDB", 4}}}
+	e := Entry{Groups: []Group{
+		{"a1", "DVD", 3}, {"a2", "Arcs", 5}, {"a3", "DVD 2", 3}, {"a4", "Odd", 9}, {"a5", "AniDB", 4},
+	}}
 	for order, want := range map[string]string{
-		"absolute": "absolute", "group:dvd": "dvd", "group:a2": "storyArc", "group:Arcs": "storyArc", "group:DVD 2": "", "group:Odd": "",
+		"absolute": "absolute", "group:dvd": "dvd", "group:a2": "storyArc", "group:Arcs": "storyArc",
+		"group:DVD 2": "", "group:Odd": "",
 		"tmdb": "", "anidb": "",
 	} {
 		if got := e.DisplayOrder(order); got != want {

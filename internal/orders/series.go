@@ -346,7 +346,7 @@ func (s *Series) ToTMDB(order string, anime int, p Place) (place *Place) {
 		_, place = s.tvdb.translate(1, spotsOf(0, p))
 	case Absolute:
 		for _, n := range p.Episodes {
-			if n < 1 || n > s.regular || place != nil && place.Season != s.spots[n-1].season {
+			if p.Season != 1 || n < 1 || n > s.regular || place != nil && place.Season != s.spots[n-1].season {
 				return nil
 			}
 			if place == nil {
@@ -364,6 +364,12 @@ type Group relation
 // Add adds an episode of TMDB as the n-th, from 1, of a part of the group.
 func (g *Group) Add(season, episode, part, n int) {
 	(*relation)(g).add(0, [2]spot{{0, season, episode}, {0, part, n}})
+}
+
+// ToTMDB returns TMDB's place of episodes of the group; nil if it does not have all of them in one season.
+func (g *Group) ToTMDB(p Place) *Place {
+	_, out := (*relation)(g).translate(1, spotsOf(0, p))
+	return out
 }
 
 // Place returns the episodes' place in the group; nil if it does not have all of them in one part.
