@@ -17,6 +17,7 @@ import (
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/nfo"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/organize/disk"
 	"github.com/anivault/anivault/internal/report"
@@ -31,6 +32,7 @@ type organizeRun struct {
 
 	match       matchOptions
 	recordsFile string // a file of records to read instead of matching
+	ordered     bool   // the user has chosen an order of numbers
 	planFile    string // the file to save the plan to
 	inPlace     bool
 	forWatch    bool // run by watch, which has no --in-place
@@ -180,10 +182,16 @@ func (o *organizeRun) prepare(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return o.templateError(err)
 	}
+	order := o.cfg.Match.Order
+	if why := layout.RefuseOrder(order); why != "" {
+		return usagef(why, "the layout %s can't have the order %s", set.Layout, ui.Printable(order))
+	}
+	o.ordered = order != orders.TMDB || cmd.Flags().Changed("order")
 	rename, _ := cmd.Flags().GetBool(renameExistingFlag) // false for a command without this flag
 	o.options = organize.Options{
 		ID: apply.NewID(o.started), Created: o.started, Mode: set.Mode, FallBackToCopy: set.ModeFallback == "copy",
 		Layout: layout, MinConfidence: set.MinConfidence, LabelVersions: set.OnConflict == "version",
+		Renumber:    o.inPlace && o.ordered,
 		PlaceExtras: set.Extras == "follow", RenameExisting: rename, Replacements: set.Replace,
 		NFO: organize.NFOOptions{
 			Enabled:   set.NFO == "ids" || set.NFO == "full" || set.NFO == "auto" && set.Layout == "kodi",

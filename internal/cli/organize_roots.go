@@ -16,6 +16,8 @@ import (
 	"github.com/anivault/anivault/internal/fsx"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/organize/disk"
 	"github.com/anivault/anivault/internal/report"
@@ -190,8 +192,21 @@ func (o *organizeRun) readRecords() error {
 		if len(r.PathBytes) > 0 {
 			r.Path = string(r.PathBytes)
 		}
+		if o.ordered {
+			putInOrder(&r.Record, o.cfg.Match.Order)
+		}
 		return o.Match(r.Record)
 	})
+}
+
+// putInOrder gives a record the numbers of an order, by its own orders.
+func putInOrder(r *report.Record, order string) {
+	if r.Orders == nil && r.Order == "" && r.Season != nil {
+		r.Orders = &orders.Orders{TMDB: &orders.Place{Season: *r.Season, Episodes: r.Episodes}}
+	}
+	if r.Kind == string(match.TV) && r.Orders != nil && cmp.Or(r.Order, orders.TMDB) != order {
+		r.Renumber(order, r.Orders.In(order))
+	}
 }
 
 // printUnowned lists the files that are in no unit by extension, the most frequent first: "3 .txt, 1 .url".
