@@ -14,6 +14,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/tmdb"
 )
 
 // scripts returns the text of all scripts, and of the tests on a terminal, without the backslashes of their patterns.
@@ -49,7 +50,7 @@ func TestScriptsMeetEveryCodeAndStatus(t *testing.T) {
 	if !strings.Contains(all, "stderr '^next: anivault match --interactive lib") {
 		t.Error("no script looks for what to do about files that are unclear")
 	}
-	for _, e := range exitCodes {
+	for _, e := range exitCodes() {
 		want := []string{fmt.Sprintf("\nstatus %d anivault ", e.Code)}
 		switch e.Code {
 		case exitOK:
@@ -128,10 +129,22 @@ func quoted(s string) string { return strings.ReplaceAll(s, "'", ".") }
 // hintsOfTMDB returns the hints that a script can cause: all but those on certificates and alerts of other kinds.
 func hintsOfTMDB() []lang.Text {
 	hints := []lang.Text{wrongKeyHint, suspendedKeyHint, keyAsTokenHint, webPageHint}
-	for _, hint := range tmdbConfigHints {
-		if hint != connectionHint && !slices.Contains(hints, hint) {
-			hints = append(hints, lang.Text(hint.String()))
+	for _, row := range tmdbConfigHints() {
+		other := row.Kind == tmdb.ConfigCertificate || row.Kind == tmdb.ConfigTLS
+		if !other && !slices.Contains(hints, row.Hint) {
+			hints = append(hints, row.Hint)
 		}
 	}
 	return hints
+}
+
+func TestEachWrongAddressHasAHint(t *testing.T) {
+	for _, kind := range []tmdb.ConfigKind{
+		tmdb.ConfigUnknownCA, tmdb.ConfigWrongName, tmdb.ConfigExpired, tmdb.ConfigCertificate, tmdb.ConfigTLS,
+		tmdb.ConfigPlainPort, tmdb.ConfigNotHTTP, tmdb.ConfigRedirect, tmdb.ConfigDowngrade, tmdb.ConfigProxy,
+	} {
+		if tmdbHint(&tmdb.ConfigError{Kind: kind}) == "" {
+			t.Errorf("there is no hint for %q", kind)
+		}
+	}
 }

@@ -123,7 +123,7 @@ func referenceDocument() string {
 		fmt.Fprintf(&b, "| `%s` | | | %s | |\n", v.Name, cell(v.Doc))
 	}
 	b.WriteString("\n## Exit statuses\n\n| status | meaning |\n|---|---|\n")
-	for _, e := range exitCodes {
+	for _, e := range exitCodes() {
 		fmt.Fprintf(&b, "| %d | %s |\n", e.Code, cell(e.Meaning))
 	}
 	b.WriteString("\nIf several apply, the status is the first of 143, 130, 5, 2, 1, 4, 3, 0.\n")

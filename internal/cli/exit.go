@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	_ "embed" // for exit codes and hints
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/internal/wordlist"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/redisstore"
 	"github.com/anivault/anivault/tmdb"
@@ -30,19 +32,13 @@ const (
 	exitTerminated   = 143
 )
 
-var exitCodes = []struct {
+var exitCodes = wordlist.Table[struct {
 	Code    int
 	Meaning string
-}{
-	{exitOK, "ran to the end; unmatched files are results, not failures"},
-	{exitInternal, "internal error"},
-	{exitUsage, "usage or configuration error, no key (unless --offline), or no PATH that exists; no work was done"},
-	{exitStrict, "--strict was given and something is unmatched or ambiguous"},
-	{exitIncomplete, "incomplete: some files are pending or failed; running again resumes"},
-	{exitUnauthorized, "TMDB refused the credentials"},
-	{exitInterrupted, "interrupted (SIGINT); the results so far are printed and cached"},
-	{exitTerminated, "terminated (SIGTERM); the results so far are printed and cached"},
-}
+}](exitCodesJSON)
+
+//go:embed exitcodes.json
+var exitCodesJSON []byte
 
 // exitError is an error with the exit status of the process.
 type exitError struct {
@@ -203,28 +199,16 @@ const noKeyHint = `a key is free: https://www.themoviedb.org/settings/api, "API 
       then: export ANIVAULT_TMDB_TOKEN=...    or keep it: anivault config init
       without a key: anivault demo, anivault parse, anivault match --offline`
 
-var tmdbConfigHints = map[tmdb.ConfigKind]lang.Text{
-	tmdb.ConfigExpired: "is this machine's clock right? If it is, the server's certificate has expired: check " +
-		"tmdb.base_url",
-	tmdb.ConfigUnknownCA: "if you use a proxy or stand-in with its own authority, set ANIVAULT_TMDB_CA_FILE to its " +
-		"certificate; if not, someone may be intercepting the connection: check tmdb.base_url and the network",
-	tmdb.ConfigWrongName: "the server at tmdb.base_url has another name: check the spelling, the DNS answer, and " +
-		"whether a login page of this network is in between",
-	tmdb.ConfigPlainPort: "tmdb.base_url says https:// but that port speaks plain HTTP: write http:// or the right port",
-	tmdb.ConfigNotHTTP: "tmdb.base_url leads to something that is not a web server, or to a TLS port with http://: " +
-		"check scheme and port",
-	tmdb.ConfigRedirect:    redirectHint,
-	tmdb.ConfigDowngrade:   redirectHint,
-	tmdb.ConfigProxy:       "check HTTPS_PROXY and the user name and password in it",
-	tmdb.ConfigCertificate: connectionHint,
-	tmdb.ConfigTLS:         connectionHint,
-}
+// tmdbConfigHints has a hint for each tmdb.ConfigKind.
+var tmdbConfigHints = wordlist.Table[struct {
+	Kind tmdb.ConfigKind
+	Hint lang.Text
+}](hintsJSON)
+
+//go:embed hints.json
+var hintsJSON []byte
 
 const (
-	redirectHint = "the key was not sent there: if you trust the final address, set tmdb.base_url to it; otherwise log " +
-		"in to this network first"
-	connectionHint = "check tmdb.base_url, this machine's clock, and ANIVAULT_TMDB_CA_FILE if it is set"
-
 	keyAsTokenHint = "the token looks like a v3 API key: set ANIVAULT_TMDB_API_KEY to it, " +
 		"or use the longer API read access token"
 	suspendedKeyHint = "TMDB suspended this key or its account: ask TMDB, or use another key"
@@ -248,7 +232,11 @@ func tmdbHint(err error) lang.Text {
 	)
 	switch {
 	case errors.As(err, &config):
-		return tmdbConfigHints[config.Kind]
+		for _, row := range tmdbConfigHints() {
+			if row.Kind == config.Kind {
+				return row.Hint
+			}
+		}
 	case errors.As(err, &refused):
 		return refusedKeyHint(refused)
 	case errors.As(err, &dns) && dns.IsNotFound:

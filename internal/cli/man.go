@@ -162,7 +162,7 @@ func (m *manText) flag(f *pflag.Flag) {
 
 func (m *manText) commonSections() {
 	m.section("EXIT STATUS")
-	for _, e := range exitCodes {
+	for _, e := range exitCodes() {
 		m.row(fmt.Sprint(e.Code), e.Meaning)
 	}
 	m.section("ENVIRONMENT")

@@ -88,7 +88,7 @@ func TestHelpAndManPageHaveEveryRow(t *testing.T) {
 			t.Errorf("help environment lacks %s", v.Name)
 		}
 	}
-	for _, e := range exitCodes {
+	for _, e := range exitCodes() {
 		inMan(fmt.Sprint(e.Code))
 		if !strings.Contains("\n"+statuses, fmt.Sprintf("\n%3d  ", e.Code)) {
 			t.Errorf("help exit-codes lacks %d", e.Code)

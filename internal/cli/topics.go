@@ -79,7 +79,7 @@ func writeEntry(out io.Writer, head, text string, width int) {
 }
 
 func writeExitCodes(_ *cobra.Command, out io.Writer, width int) {
-	for _, e := range exitCodes {
+	for _, e := range exitCodes() {
 		writeHanging(out, 2, fmt.Sprintf("%3d", e.Code), 5, e.Meaning, width)
 	}
 	fmt.Fprintln(out, lang.Say("\nIf several apply, the status is the first of 143, 130, 5, 2, 1, 4, 3, 0."))
