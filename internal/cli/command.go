@@ -90,7 +90,7 @@ func checkFormat(format string, words ...string) error {
 	if slices.Contains(words, format) {
 		return nil
 	}
-	return usagef(allowedHint(words), "flag --format: %q is not a format", format)
+	return usagef(allowedHint(words), "--format: %q is not a format", format)
 }
 
 func completeWords(cmd *cobra.Command, flag string, words ...string) {

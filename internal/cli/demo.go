@@ -168,9 +168,9 @@ func demoRoot(keep string) (string, func() error, error) {
 	entries, err := os.ReadDir(keep)
 	switch {
 	case err == nil && len(entries) > 0:
-		return "", nil, usagef("name a folder that is new or empty", "flag --keep: %s is not empty", ui.Printable(keep))
+		return "", nil, usagef("name a folder that is new or empty", "--keep: %s is not empty", ui.Printable(keep))
 	case err != nil && !errors.Is(err, os.ErrNotExist):
-		return "", nil, usagef("name a folder that is new or empty", "flag --keep: %v", err)
+		return "", nil, usagef("name a folder that is new or empty", "--keep: %v", err)
 	}
 	if err := os.MkdirAll(keep, 0o700); err != nil {
 		return "", nil, lang.Error("make the demo's folder: %w", err)

@@ -63,7 +63,7 @@ func newHistoryPrune(f *factory) *cobra.Command {
 				"no --older given: how long ago must a run have ended?")
 		case !ok:
 			return usagef("for example: anivault history prune --older 1y",
-				"flag --older: %q is not an age, such as 30d, 12w or 1y", older)
+				"--older: %q is not an age, such as 30d, 12w or 1y", older)
 		}
 		return (&applyRun{f: f}).withEngine(c.Context(), c.cfg, func(e *apply.Engine) (*apply.Outcome, error) {
 			gone, err := e.Prune(time.Now().Add(-age))
@@ -247,7 +247,7 @@ func (a *applyRun) undo(ctx context.Context, cfg *config.Config, args []string, 
 	if a.onlyGlob != "" {
 		if _, err := path.Match(a.onlyGlob, ""); err != nil {
 			return usagef("* matches anything but a slash; quote the pattern for the shell",
-				"flag --only: %q is not a pattern", a.onlyGlob)
+				"--only: %q is not a pattern", a.onlyGlob)
 		}
 		opts.Only = func(source, target string) bool {
 			if matchesGlob(a.onlyGlob, source) || matchesGlob(a.onlyGlob, target) {

@@ -238,7 +238,7 @@ func (f *factory) setTuneRun(cmd *cobra.Command, example, resetUsage lang.Text, 
 			}
 		}
 		if !ok {
-			return usagef("allowed: a time such as 30m or 8h, or always", "flag --for: %q is not a time", duration)
+			return usagef("allowed: a time such as 30m or 8h, or always", "--for: %q is not a time", duration)
 		}
 		return f.withTarget(c.Command, account, func(ctx context.Context, target operate.Target) error {
 			if _, err := target.Tune(ctx, change); err != nil {

@@ -65,7 +65,7 @@ func (o *simulateOptions) run(cmd *cobra.Command, args []string) error {
 		case "", "txt", "text", "md", "log":
 		default:
 			return usagef("name it .svg, .csv or .txt, or choose with --format",
-				"flag --out: no format has names that end with .%s", ui.Printable(ext))
+				"--out: no format has names that end with .%s", ui.Printable(ext))
 		}
 	}
 	if err := checkFormat(o.format, "text", "csv", "svg"); err != nil {
@@ -99,7 +99,7 @@ func (o *simulateOptions) run(cmd *cobra.Command, args []string) error {
 		return write(o.f.streams.Out)
 	}
 	if err := atomicfile.Write(o.out, 0o600, write); err != nil {
-		return usagef("choose a FILE that can be written", "flag --out: %v", err)
+		return usagef("choose a FILE that can be written", "--out: %v", err)
 	}
 	return nil
 }
@@ -109,11 +109,11 @@ func (o *simulateOptions) config() (sim simulate.Config, err error) {
 		return sim, err
 	}
 	if sim.Limits, err = upstream.ParseLimits(o.upstreamLimit); err != nil {
-		return sim, usagef("for example: --limit sliding:40/1s,retry_after=delta", "flag --limit: %v", err)
+		return sim, usagef("for example: --limit sliding:40/1s,retry_after=delta", "--limit: %v", err)
 	}
 	if sim.Latency, err = upstream.ParseLatency(o.latency); err != nil {
 		return sim, usagef("allowed: a time such as 75ms, or a range such as 20ms-60ms",
-			"flag --latency: %q is not a latency", o.latency)
+			"--latency: %q is not a latency", o.latency)
 	}
 	for _, d := range []struct {
 		flag, text string
@@ -123,7 +123,7 @@ func (o *simulateOptions) config() (sim simulate.Config, err error) {
 			continue
 		}
 		if *d.to, err = time.ParseDuration(d.text); err != nil || *d.to <= 0 {
-			return sim, usagef("allowed: a time such as 30s or 10m", "flag --%s: %q is not a time", d.flag, d.text)
+			return sim, usagef("allowed: a time such as 30s or 10m", "--%s: %q is not a time", d.flag, d.text)
 		}
 	}
 	sim.Seed = o.seed
@@ -134,13 +134,13 @@ func (o *simulateOptions) loadScenario() (upstream.Scenario, error) {
 	if o.scenario == "" {
 		if !slices.Contains(simulate.Presets(), o.preset) {
 			hint := didYouMeanOrAllowed(o.preset, simulate.Presets())
-			return upstream.Scenario{}, usagef(hint, "flag --preset: %q is not a preset", o.preset)
+			return upstream.Scenario{}, usagef(hint, "--preset: %q is not a preset", o.preset)
 		}
 		return upstream.Preset(o.preset)
 	}
 	file, err := os.Open(o.scenario)
 	if err != nil {
-		return upstream.Scenario{}, usagef("name a file that can be read", "flag --scenario: %v", err)
+		return upstream.Scenario{}, usagef("name a file that can be read", "--scenario: %v", err)
 	}
 	defer file.Close()
 	s, err := upstream.ReadScenario(file)
@@ -159,7 +159,7 @@ func (o *simulateOptions) loadScenario() (upstream.Scenario, error) {
 func tuningsPerProcess(own ratelimit.Tuning, processes int, args []string) ([]ratelimit.Tuning, error) {
 	if processes < 1 || processes > simulate.MaxProcesses {
 		return nil, usagef(lang.Textf("allowed: 1 to %d", simulate.MaxProcesses),
-			"flag --processes: %d is out of range", processes)
+			"--processes: %d is out of range", processes)
 	}
 	tunings := slices.Repeat([]ratelimit.Tuning{own}, processes)
 	for _, arg := range args {

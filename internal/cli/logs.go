@@ -149,9 +149,9 @@ func checkWritable(flag, path, example string) error {
 	case path == "", reason == "":
 		return nil
 	case path == "-":
-		return usagef(hint, "flag %s: %s", flag, reason)
+		return usagef(hint, "%s: %s", flag, reason)
 	default:
-		return usagef(hint, "flag %s: %s %s", flag, ui.Printable(path), reason)
+		return usagef(hint, "%s: %s %s", flag, ui.Printable(path), reason)
 	}
 }
 

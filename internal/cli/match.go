@@ -137,7 +137,7 @@ func (o *matchOptions) open(cmd *cobra.Command, args []string) (*config.Config, 
 
 func (o *matchOptions) checkExcludes() error {
 	if err := library.Walk(context.Background(), nil, library.Options{Excludes: o.exclude}, nil); err != nil {
-		return usagef("patterns are those of .gitignore", "flag --exclude: %v", err)
+		return usagef("patterns are those of .gitignore", "--exclude: %v", err)
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func (o *matchOptions) checkView() (err error) {
 			o.view = "seasons"
 		}
 	case !slices.Contains(views, o.view):
-		return usagef(allowedHint(views), "flag --view: %q is not a view", o.view)
+		return usagef(allowedHint(views), "--view: %q is not a view", o.view)
 	case o.view == "seasons" && !table:
 		return usagef("add --format table", "--view seasons is a view of tables")
 	case o.view == "seasons" && o.explain:
@@ -187,7 +187,7 @@ func (o *matchOptions) checkView() (err error) {
 	}
 	if o.only != "" {
 		if o.onlyFilter, err = report.ParseFilter(o.only); err != nil {
-			return usagef(allowedHint(report.FilterWords()), "flag --only: %v", err)
+			return usagef(allowedHint(report.FilterWords()), "--only: %v", err)
 		}
 	}
 	return nil

@@ -109,7 +109,7 @@ func newRoot(f *factory) *cobra.Command {
 				return err
 			}
 			if !slices.Contains(lang.Names(), cmp.Or(f.lang, "en")) {
-				return usagef("allowed: en, ko", "flag --lang: %q is not a language that anivault speaks", f.lang)
+				return usagef("allowed: en, ko", "--lang: %q is not a language that anivault speaks", f.lang)
 			}
 			f.started = true
 			return nil
@@ -220,7 +220,7 @@ func (f *factory) warn(format string, args ...any) {
 func (f *factory) colorPolicy() (bool, error) {
 	on, err := ui.Color(f.color, f.streams.OutTTY, f.getenv)
 	if err != nil {
-		return false, usagef("allowed: auto, always, never", "flag --color: %v", err)
+		return false, usagef("allowed: auto, always, never", "--color: %v", err)
 	}
 	return on, nil
 }

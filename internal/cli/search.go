@@ -51,7 +51,7 @@ func newSearch(f *factory) *cobra.Command {
 			return usagef("a variable in your script may be empty", "TITLE is empty")
 		case c.Flags().Changed("year") && (year < firstFilm || year > lastYear):
 			return usagef("for example: --year 2023",
-				"flag --year: %d is not a year between %d and %d", year, firstFilm, lastYear)
+				"--year: %d is not a year between %d and %d", year, firstFilm, lastYear)
 		}
 		cfg, err := f.load(c.Command)
 		if err != nil {

@@ -71,8 +71,8 @@ func TestKorean(t *testing.T) {
 		},
 		{"a text among the arguments", Sprintf("%s\n", Text("no series was matched")), "매칭된 시리즈가 없습니다\n"},
 		{
-			"an error among the arguments", Sprintf("flag --exclude: %v", Error("is empty")),
-			"--exclude 옵션: 비어 있습니다",
+			"an error among the arguments", Sprintf("--exclude: %v", Error("is empty")),
+			"--exclude: 비어 있습니다",
 		},
 		{
 			"two reasons", Say(Join([]Text{"spelled exactly the same", Textf("%d is one of its years", 1998)}, "; ")),
