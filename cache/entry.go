@@ -10,6 +10,7 @@ package cache
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"encoding/binary"
 	"errors"
@@ -160,28 +161,14 @@ var secretParams = []string{
 // The query is sorted by name. It keeps the order of values with the same name, and upper and lower case. The key omits
 // API keys, tokens, sessions, user information and the fragment.
 func KeyOf(method string, u *url.URL) string {
-	if method == "" {
-		method = http.MethodGet
-	}
 	scheme := strings.ToLower(u.Scheme)
-	port := u.Port()
-	if port == "" {
-		switch scheme {
-		case "http":
-			port = "80"
-		case "https":
-			port = "443"
-		}
-	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[scheme])
 	host := strings.ToLower(u.Hostname())
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
-	path := u.EscapedPath()
-	if path == "" {
-		path = "/"
-	}
-	key := strings.ToUpper(method) + " " + scheme + "://" + host + ":" + port + path
+	key := strings.ToUpper(cmp.Or(method, http.MethodGet)) + " " + scheme + "://" + host + ":" + port +
+		cmp.Or(u.EscapedPath(), "/")
 	if q := publicQuery(u.RawQuery); q != "" {
 		key += "?" + q
 	}

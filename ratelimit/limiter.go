@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -229,12 +230,7 @@ func (p *Permit) Report(e Event) {
 	}
 	p.l.unreturnedPermits.Add(-1)
 	p.leaseTimer.Stop()
-	if e.Latency == 0 {
-		e.Latency = time.Since(p.grantedAt)
-	}
-	if e.Attempt == 0 {
-		e.Attempt = p.attempt
-	}
+	e.Latency, e.Attempt = cmp.Or(e.Latency, time.Since(p.grantedAt)), cmp.Or(e.Attempt, p.attempt)
 	e.First = p.firstNumber
 	p.l.record(p, e)
 }

@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -132,10 +133,7 @@ func (t *Transport) limiterFor(u *url.URL) (*Limiter, error) {
 	default:
 		return nil, errors.New("send request: the transport has no limiter")
 	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	host := u.Scheme + "://" + strings.ToLower(net.JoinHostPort(u.Hostname(), port))
 	once, _ := t.hosts.LoadOrStore(host, sync.OnceValues(func() (*Limiter, error) { return t.PerHost(host) }))
 	l, err := once.(func() (*Limiter, error))()

@@ -2,6 +2,7 @@ package tmdb
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -151,10 +152,7 @@ func parseErrorObject(status int, body []byte) (e errorObject, ok bool) {
 		e.message = ""
 	}
 	list := looseStrings(raw.Errors)
-	if e.message == "" {
-		e.message = strings.Join(list, "; ")
-	}
-	e.message = shortText(e.message, 300)
+	e.message = shortText(cmp.Or(e.message, strings.Join(list, "; ")), 300)
 	switch {
 	case status >= 200 && status <= 299:
 		return e, string(raw.Success) == "false" || e.code != 0 && string(raw.Success) != "true"

@@ -253,9 +253,7 @@ func newQuery() *query { return &query{values: map[string]string{}} }
 func (q *query) set(name, value string) *query { q.values[name] = value; return q }
 
 func (q *query) reject(field, reason string) *query {
-	if q.err == nil {
-		q.err = &ArgumentError{Field: field, Reason: reason}
-	}
+	q.err = cmp.Or(q.err, error(&ArgumentError{Field: field, Reason: reason}))
 	return q
 }
 

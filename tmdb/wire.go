@@ -142,8 +142,8 @@ func gunzip(raw []byte) ([]byte, error) {
 
 // isCorruptGzip reports whether err means damaged gzip data. An interrupted transfer is io.ErrUnexpectedEOF instead.
 func isCorruptGzip(err error) bool {
-	var corrupt flate.CorruptInputError
-	return errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.As(err, &corrupt)
+	return errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) ||
+		errors.As(err, new(flate.CorruptInputError))
 }
 
 // TransportOptions are the settings of NewHTTPTransport.
@@ -245,13 +245,7 @@ func isDefaultPort(u *url.URL) bool {
 
 // effectivePort returns the URL's port, or its scheme's default port.
 func effectivePort(u *url.URL) string {
-	if port := u.Port(); port != "" {
-		return port
-	}
-	if u.Scheme == "https" {
-		return "443"
-	}
-	return "80"
+	return cmp.Or(u.Port(), map[string]string{"https": "443"}[u.Scheme], "80")
 }
 
 // redirectTarget returns the URL that a response redirects to, nil if it is no redirect.

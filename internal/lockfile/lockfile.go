@@ -7,6 +7,7 @@
 package lockfile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,9 +92,7 @@ type kernelWait struct {
 
 // New returns the lock on the file at path. It does not create the file.
 func New(path string, opts Options) *Lock {
-	if opts.Mode == 0 {
-		opts.Mode = 0o600
-	}
+	opts.Mode = cmp.Or(opts.Mode, 0o600)
 	l := &Lock{path: path, opts: opts, turn: make(chan struct{}, 1)}
 	l.turn <- struct{}{}
 	return l

@@ -10,6 +10,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,9 +192,7 @@ func (c *Config) prepare() error {
 			c.Length = end + 30*time.Second
 		}
 	}
-	if c.Step == 0 {
-		c.Step = chart.RoundPeriod(c.Length, 0, 50)
-	}
+	c.Step = cmp.Or(c.Step, chart.RoundPeriod(c.Length, 0, 50))
 	switch {
 	case len(c.Processes) == 0 || len(c.Processes) > MaxProcesses:
 		return fmt.Errorf("%d processes: from 1 to %d are possible", len(c.Processes), MaxProcesses)

@@ -37,15 +37,8 @@ type Options struct {
 const defaultTimeout = 250 * time.Millisecond
 
 func (o *Options) complete() {
-	if o.Prefix == "" {
-		o.Prefix = "anivault"
-	}
-	if o.Turn <= 0 {
-		o.Turn = defaultTimeout
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = defaultTimeout
-	}
+	o.Prefix = cmp.Or(o.Prefix, "anivault")
+	o.Turn, o.Timeout = cmp.Or(o.Turn, defaultTimeout), cmp.Or(o.Timeout, defaultTimeout)
 	if o.sinceBoot == nil {
 		o.sinceBoot = sinceBoot
 	}
@@ -67,13 +60,10 @@ func (o *Options) client() (*redis.Client, error) {
 	quietLibrary()
 	a := o.Address
 	ro := &redis.Options{
-		Network: a.network, Addr: a.addr, Username: a.user, Password: a.password, DB: a.db, Protocol: 2,
+		Network: a.network, Addr: a.addr, Username: a.user, Password: cmp.Or(o.Password, a.password), DB: a.db, Protocol: 2,
 		MaxRetries: -1, ContextTimeoutEnabled: true,
 		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout,
 		PoolSize: 4, PoolTimeout: o.Timeout, DisableIdentity: true,
-	}
-	if o.Password != "" {
-		ro.Password = o.Password
 	}
 	if !a.tls {
 		return redis.NewClient(ro), nil
@@ -110,10 +100,6 @@ func ParseAddress(text string) (Address, error) {
 	switch u.Scheme {
 	case "redis", "rediss":
 		a.tls = u.Scheme == "rediss"
-		port := u.Port()
-		if port == "" {
-			port = "6379"
-		}
 		if u.Hostname() == "" || u.Opaque != "" {
 			return Address{}, errors.New("names no host; write redis://host:6379")
 		}
@@ -121,7 +107,7 @@ func ParseAddress(text string) (Address, error) {
 			return Address{}, errors.New(
 				"has a query, which means nothing here; the database's number is the path: redis://host:6379/0")
 		}
-		a.addr = net.JoinHostPort(u.Hostname(), port)
+		a.addr = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "6379"))
 	case "unix":
 		a.network, a.addr, db = "unix", u.Path, u.Query().Get("db")
 		if u.Host != "" || u.Path == "" {

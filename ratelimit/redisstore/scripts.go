@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,10 +114,7 @@ func (b *Backend) run(script *redis.Script, o scriptCall) (scriptReply, error) {
 		aside = "1"
 	}
 	b.roundTrips.Add(1)
-	sent := o.sentAt
-	if sent == 0 {
-		sent = b.clock.boot()
-	}
+	sent := cmp.Or(o.sentAt, b.clock.boot())
 	if b.conn == nil {
 		b.conn = b.client.Conn()
 	}

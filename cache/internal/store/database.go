@@ -132,9 +132,7 @@ func writeMeta(tx *bolt.Tx, m dbMeta) error {
 
 // open opens the database and reads its meta record. The caller must hold the lock.
 func (d *database) open(o bolt.Options, check boltfile.CheckLevel) (*boltfile.DB, dbMeta, error) {
-	if o.Timeout == 0 {
-		o.Timeout = boltTimeout
-	}
+	o.Timeout = cmp.Or(o.Timeout, boltTimeout)
 	db, err := boltfile.Open(d.path, o, check)
 	switch {
 	case errors.Is(err, bolterr.ErrTimeout):

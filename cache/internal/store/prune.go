@@ -40,9 +40,7 @@ type PruneResult struct {
 // the lock until ctx ends, but at most 30 s.
 func (s *Store) Prune(ctx context.Context, o PruneOptions) (PruneResult, error) {
 	var res PruneResult
-	if o.MaxSize == 0 {
-		o.MaxSize = s.opts.MaxSize
-	}
+	o.MaxSize = cmp.Or(o.MaxSize, s.opts.MaxSize)
 	err := s.db.withExclusiveLock(ctx, func() error {
 		return s.db.update(func(db *boltfile.DB, meta dbMeta) (err error) {
 			res, err = s.prune(db, meta, o)

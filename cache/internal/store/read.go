@@ -5,6 +5,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,9 +32,7 @@ func (s *Store) lookup(ctx context.Context, bucket string, keys []string) ([]Ite
 		}
 		found, err := s.lookupChunk(ctx, bucket, part)
 		items = append(items, found...)
-		if firstErr == nil {
-			firstErr = err
-		}
+		firstErr = cmp.Or(firstErr, err)
 	}
 	return items, firstErr
 }
@@ -211,9 +210,7 @@ func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, e
 			}
 			return nil
 		})
-		if firstErr == nil {
-			firstErr = err
-		}
+		firstErr = cmp.Or(firstErr, err)
 	}
 	out := make([]time.Time, len(resources))
 	for i, r := range resources {

@@ -112,20 +112,14 @@ type accounts struct {
 }
 
 func (l *accounts) byName(name string) *account {
-	for i := range l.list {
-		if l.list[i].name == name {
-			return &l.list[i]
-		}
-	}
-	return nil
+	return find(l.list, func(a *account) bool { return a.name == name })
 }
 
 func (l *accounts) keyByID(id uint64) (*account, *accountKey) {
 	for i := range l.list {
-		for j := range l.list[i].keys {
-			if k := &l.list[i].keys[j]; id != 0 && k.id == id {
-				return &l.list[i], k
-			}
+		a := &l.list[i]
+		if k := find(a.keys, func(k *accountKey) bool { return id != 0 && k.id == id }); k != nil {
+			return a, k
 		}
 	}
 	return nil, nil
@@ -212,12 +206,7 @@ func (l *accounts) usedSince(before map[string]int) map[string]int {
 }
 
 func (a *account) findKey(fingerprint Fingerprint) *accountKey {
-	for i := range a.keys {
-		if a.keys[i].fingerprint == fingerprint {
-			return &a.keys[i]
-		}
-	}
-	return nil
+	return find(a.keys, func(k *accountKey) bool { return k.fingerprint == fingerprint })
 }
 
 func (a *account) hasKey(key uint64) bool {

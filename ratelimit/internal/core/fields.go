@@ -87,10 +87,8 @@ func Fields() []Field { return slices.Clone(fields) }
 
 // FieldByKey returns the setting with that key.
 func FieldByKey(key string) (Field, bool) {
-	for _, f := range fields {
-		if f.Key == key {
-			return f, true
-		}
+	if f := find(fields, func(f *Field) bool { return f.Key == key }); f != nil {
+		return *f, true
 	}
 	return Field{}, false
 }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -44,11 +45,8 @@ func ParseLimits(h http.Header, now time.Time) Limits {
 			remaining, said = p["remaining"]
 			reset = p["reset"]
 		}
-		if reset == 0 {
-			reset = windows[p.itemName()]
-		}
 		if said && remaining == 0 {
-			l.addWait(reset)
+			l.addWait(cmp.Or(reset, windows[p.itemName()]))
 		}
 	}
 	for _, prefix := range []string{"X-RateLimit-", "RateLimit-"} {

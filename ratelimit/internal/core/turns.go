@@ -42,18 +42,18 @@ type processes struct {
 }
 
 func (l *processes) byID(id string) *process {
-	for i := range l.list {
-		if l.list[i].id == id {
-			return &l.list[i]
-		}
-	}
-	return nil
+	return find(l.list, func(p *process) bool { return p.id == id })
 }
 
 func (l *processes) byKey(key uint64) *process {
-	for i := range l.list {
-		if l.list[i].key == key {
-			return &l.list[i]
+	return find(l.list, func(p *process) bool { return p.key == key })
+}
+
+// find returns the first element of a list that matches, nil if none does.
+func find[T any](list []T, matches func(*T) bool) *T {
+	for i := range list {
+		if matches(&list[i]) {
+			return &list[i]
 		}
 	}
 	return nil

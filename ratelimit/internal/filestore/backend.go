@@ -2,6 +2,7 @@
 package filestore
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -289,9 +290,7 @@ func Open(dir string, opts Options) (*shared.Store, error) {
 	if opts.Now == nil {
 		opts.Now = core.SystemInstant
 	}
-	if opts.Patience <= 0 {
-		opts.Patience = shared.DefaultPatience
-	}
+	opts.Patience = cmp.Or(opts.Patience, shared.DefaultPatience)
 	b := NewBackend(dir, opts.Patience, opts.Now)
 	return shared.New(b, shared.Options{
 		Place: b.dir, Processes: opts.Processes, Patience: opts.Patience, Now: opts.Now, OnWarning: opts.OnWarning,
