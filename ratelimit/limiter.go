@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/ratelimit/internal/core"
-	"github.com/anivault/anivault/ratelimit/internal/shared"
 )
 
 // Config configures a Limiter.
@@ -104,14 +103,10 @@ func New(c Config) (*Limiter, error) {
 	} else {
 		l.ownerID = core.NewOwner()
 	}
-	if w, ok := c.Store.(shared.Waker); ok {
-		l.wake = w.Wake()
-	}
-	if s, ok := c.Store.(interface{ Coordinated() bool }); ok {
-		l.coordinated = s.Coordinated()
-	}
-	if p, ok := c.Store.(shared.Pacer); ok {
-		l.minAskInterval = p.MinAskInterval()
+	if s, ok := c.Store.(interface {
+		Pacing() (<-chan struct{}, time.Duration, bool)
+	}); ok {
+		l.wake, l.minAskInterval, l.coordinated = s.Pacing()
 	}
 	l.state.Store(uint32(Normal))
 	l.lastReap.Store(-int64(time.Hour))

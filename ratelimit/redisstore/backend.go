@@ -25,7 +25,7 @@ import (
 
 const maxRounds = 20
 
-// Backend is a [shared.Backend] on a server that several machines share. It is a [shared.Waker], a [shared.Pacer] and a
+// Backend is a [shared.Backend] on a server that several machines share. It is a [shared.Waker] and a
 // [shared.Coordinator] as well, and safe for concurrent use.
 type Backend struct {
 	client         *redis.Client
@@ -415,7 +415,7 @@ func (b *Backend) recordAnswer(sentAt time.Time, err error) {
 // Wake implements [shared.Waker].
 func (b *Backend) Wake() <-chan struct{} { return b.heartbeat.wake }
 
-// MinAskInterval implements [shared.Pacer].
+// MinAskInterval implements [shared.Waker].
 func (b *Backend) MinAskInterval() time.Duration { return b.opts.Turn }
 
 // DamagedCopy implements [shared.Quarantine].

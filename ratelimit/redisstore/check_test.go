@@ -174,8 +174,9 @@ func TestAddresses(t *testing.T) {
 		{"redis://u:p@h:1/3", "redis://h:1/3", true},
 		{"rediss://:p@h", "rediss://h:6379", false},
 		{"redis://localhost:7", "redis://localhost:7", false},
-		{"redis://[::1]:7/0", "redis://[::1]:7", false},
+		{"redis://[::1]:7/0", "redis://[::1]:7/0", false},
 		{"unix:///run/r.sock?db=2", "unix:///run/r.sock?db=2", false},
+		{"unix://u:p@/run/r.sock?password=p&db=2#p", "unix:///run/r.sock?db=2", false},
 	} {
 		a := address(t, c.text)
 		if got := fmt.Sprintf("%v %s %+v", a, a, a); got != c.shown+" "+c.shown+" "+c.shown || a.Exposed() != c.exposed {

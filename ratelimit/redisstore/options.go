@@ -82,6 +82,7 @@ func (o *Options) client() (*redis.Client, error) {
 
 // Address is the address of a server, made by ParseAddress. It is never printed with its user and password.
 type Address struct {
+	text           string // the address without user and password
 	network, addr  string
 	tls            bool
 	user, password string
@@ -108,6 +109,7 @@ func ParseAddress(text string) (Address, error) {
 				"has a query, which means nothing here; the database's number is the path: redis://host:6379/0")
 		}
 		a.addr = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "6379"))
+		u.Host = a.addr
 	case "unix":
 		a.network, a.addr, db = "unix", u.Path, u.Query().Get("db")
 		if u.Host != "" || u.Path == "" {
@@ -125,28 +127,17 @@ func ParseAddress(text string) (Address, error) {
 		a.user = u.User.Username()
 		a.password, _ = u.User.Password()
 	}
+	u.User, u.RawQuery, u.Fragment = nil, "", "" // they may have secrets
+	if a.text = u.String(); a.network == "unix" && db != "" {
+		a.text += "?db=" + db
+	}
 	return a, nil
 }
 
 // Place returns host and port, or the socket's path, without user and password.
 func (a Address) Place() string { return a.addr }
 
-func (a Address) String() string {
-	scheme, db := "redis://", ""
-	switch {
-	case a.network == "unix":
-		scheme = "unix://"
-		if a.db != 0 {
-			db = "?db=" + strconv.Itoa(a.db)
-		}
-	case a.tls:
-		scheme = "rediss://"
-	}
-	if a.network != "unix" && a.db != 0 {
-		db = "/" + strconv.Itoa(a.db)
-	}
-	return scheme + a.addr + db
-}
+func (a Address) String() string { return a.text }
 
 // Format implements fmt.Formatter, so that every verb prints String.
 func (a Address) Format(f fmt.State, _ rune) { fmt.Fprint(f, a.String()) }

@@ -104,24 +104,14 @@ func New(b Backend, opts Options) *Store {
 	return s
 }
 
-// Wake implements [Waker].
-func (s *Store) Wake() <-chan struct{} {
+// Pacing returns the backend's Wake and MinAskInterval, zero unless it is a [Waker], and whether several machines share
+// the state.
+func (s *Store) Pacing() (wake <-chan struct{}, minAskInterval time.Duration, coordinated bool) {
 	if w, ok := s.backend.(Waker); ok {
-		return w.Wake()
+		wake, minAskInterval = w.Wake(), w.MinAskInterval()
 	}
-	return nil
+	return wake, minAskInterval, s.coordinator != nil
 }
-
-// MinAskInterval implements [Pacer].
-func (s *Store) MinAskInterval() time.Duration {
-	if p, ok := s.backend.(Pacer); ok {
-		return p.MinAskInterval()
-	}
-	return 0
-}
-
-// Coordinated reports whether several machines share the state.
-func (s *Store) Coordinated() bool { return s.coordinator != nil }
 
 // IsolationCause implements [core.Sharing].
 func (s *Store) IsolationCause() error {
@@ -269,7 +259,7 @@ func fail(batch []*request, err error) {
 }
 
 // Backend keeps the bytes of one snapshot for several processes, and knows which of them live. It has no policy: a
-// [Store] works the same over all backends. A Backend may implement [Waker], [Pacer], [Leaver], [Quarantine],
+// [Store] works the same over all backends. A Backend may implement [Waker], [Leaver], [Quarantine],
 // [Coordinator] and io.Closer as well.
 type Backend interface {
 	core.Liveness
@@ -287,14 +277,10 @@ type Backend interface {
 	Exchange(ctx context.Context, change func(at core.Instant, old []byte) (next []byte, err error)) error
 }
 
-// Waker is an optional interface of a [Store] or [Backend] that is notified of changes.
+// Waker is an optional interface of a [Backend] whose updates are expensive, and that is notified of changes.
 type Waker interface {
 	// Wake returns a channel that gets a value when a request of this process may be next; nil if it never does.
 	Wake() <-chan struct{}
-}
-
-// Pacer is an optional interface of a [Store] or [Backend] whose updates are expensive.
-type Pacer interface {
 	// MinAskInterval returns the shortest time between two tries of a waiting request that isn't woken.
 	MinAskInterval() time.Duration
 }

@@ -28,7 +28,7 @@ type Place struct {
 	FailAfter      func() error         // an Exchange fails with this error after it has written
 	ExtraCalls     func() int           // change is called this many extra times first, as after a lost race
 	DistortTime    func(ratelimit.Instant) ratelimit.Instant
-	MinAskInterval time.Duration            // see [shared.Pacer]
+	MinAskInterval time.Duration            // see [shared.Waker]
 	wakes          map[string]chan struct{} // by owner; guarded by mu
 
 	// Coordinator makes the place a [shared.Coordinator] with each process on a machine of its own. Before an Exchange
