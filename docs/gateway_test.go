@@ -10,7 +10,7 @@ import (
 // TestAlertsUseMetricsThatExist holds the rules for Prometheus to the table of metrics.
 func TestAlertsUseMetricsThatExist(t *testing.T) {
 	known := map[string]bool{}
-	for _, d := range metrics.Table() {
+	for _, d := range metrics.Table {
 		known["anivault_"+d.Name] = true
 	}
 	names := regexp.MustCompile(`anivault_\w+`).FindAllString(read(t, "gateway.md"), -1)

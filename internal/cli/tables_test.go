@@ -116,7 +116,7 @@ func TestHelpAndManPageHaveEveryRow(t *testing.T) {
 // those somewhere.
 func TestEveryLogKeyIsInTheTable(t *testing.T) {
 	known := map[string]bool{}
-	for _, k := range slices.Concat(logging.HeadKeys(), logging.LimiterKeys(), logging.OtherKeys()) {
+	for _, k := range slices.Concat(logging.HeadKeys, logging.LimiterKeys, logging.OtherKeys) {
 		known[k.Name] = false
 	}
 	for _, k := range []string{"ts", "lvl", "event"} { // of every record: time, level, message
@@ -198,10 +198,10 @@ func TestLogLinesInDocumentsHaveTheKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	var always, sometimes []string
-	for _, k := range slices.Concat(logging.HeadKeys(), logging.LimiterKeys()) {
+	for _, k := range slices.Concat(logging.HeadKeys, logging.LimiterKeys) {
 		always = append(always, k.Name)
 	}
-	for _, k := range logging.OtherKeys() {
+	for _, k := range logging.OtherKeys {
 		sometimes = append(sometimes, k.Name)
 	}
 	shown := 0

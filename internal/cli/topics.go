@@ -199,7 +199,7 @@ var otherJSONOutputs = []struct {
 
 func logFields() []report.Field {
 	var out []report.Field
-	for _, k := range slices.Concat(logging.HeadKeys(), logging.LimiterKeys(), logging.OtherKeys()) {
+	for _, k := range slices.Concat(logging.HeadKeys, logging.LimiterKeys, logging.OtherKeys) {
 		out = append(out, report.Field{Name: k.Name, Doc: k.Doc})
 	}
 	return out
@@ -208,10 +208,10 @@ func logFields() []report.Field {
 // metricFields returns the fields of a metrics snapshot. Prometheus' text format has the same names with a prefix.
 func metricFields() []report.Field {
 	var out []report.Field
-	for _, f := range metrics.HeadFields() {
+	for _, f := range metrics.HeadFields {
 		out = append(out, report.Field{Name: f.Name, Doc: f.Help})
 	}
-	for _, d := range metrics.Table() {
+	for _, d := range metrics.Table {
 		text := string(d.Kind) + ": " + d.Help
 		if d.Label != "" {
 			text += " By " + d.Label + "."

@@ -83,7 +83,7 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	if comp.Value.String() != Ratelimiter {
 		out.AddAttrs(event)
 	} else {
-		for _, k := range limiterKeys {
+		for _, k := range LimiterKeys {
 			a := removeAttr(&attrs, k.Name)
 			if k.Name == "event" && r.Message != "" {
 				a = event
@@ -194,7 +194,9 @@ const notApplicable = "-"
 //go:embed keys.txt
 var keysText string
 
-var headKeys, limiterKeys, otherKeys = readKeys("head"), readKeys("limiter"), readKeys("other")
+// The keys in their order: HeadKeys begin every line, LimiterKeys follow in every line of the limiter, and OtherKeys
+// are those that only some lines have.
+var HeadKeys, LimiterKeys, OtherKeys = readKeys("head"), readKeys("limiter"), readKeys("other")
 
 func readKeys(section string) []Key {
 	_, rows, _ := strings.Cut(keysText, "["+section+"]\n")
@@ -206,15 +208,6 @@ func readKeys(section string) []Key {
 	}
 	return keys
 }
-
-// HeadKeys returns the keys that begin every line, in order.
-func HeadKeys() []Key { return slices.Clone(headKeys) }
-
-// LimiterKeys returns the keys that follow the HeadKeys in every line of the limiter, in order.
-func LimiterKeys() []Key { return slices.Clone(limiterKeys) }
-
-// OtherKeys returns the keys that only some lines have, after all others.
-func OtherKeys() []Key { return slices.Clone(otherKeys) }
 
 // roundDuration rounds to milliseconds from 10 ms on, else to microseconds.
 func roundDuration(d time.Duration) time.Duration {
@@ -294,7 +287,7 @@ func (r *Redactor) String(s string) string {
 // keeps every kind in memory, so use only a few kinds.
 type LineLimiter struct {
 	mu    sync.Mutex
-	kinds map[string]*lineCount
+	kinds map[string]lineCount
 }
 
 type lineCount struct {
@@ -307,16 +300,12 @@ func (s *LineLimiter) Allow(kind string, now time.Time) (count int, due bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.kinds[kind]
-	if k == nil {
-		if s.kinds == nil {
-			s.kinds = map[string]*lineCount{}
-		}
-		k = &lineCount{}
-		s.kinds[kind] = k
+	if k.events++; now.Sub(k.lastLogged) >= time.Minute {
+		count, due, k = k.events, true, lineCount{lastLogged: now}
 	}
-	if k.events++; now.Sub(k.lastLogged) < time.Minute {
-		return 0, false
+	if s.kinds == nil {
+		s.kinds = map[string]lineCount{}
 	}
-	count, k.lastLogged, k.events = k.events, now, 0
-	return count, true
+	s.kinds[kind] = k
+	return count, due
 }

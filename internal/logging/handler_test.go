@@ -169,7 +169,7 @@ func TestAnyTextStaysInItsPlace(t *testing.T) {
 		}
 		keys := logfmtKeys(t, line)
 		var want []string
-		for _, k := range append(HeadKeys(), LimiterKeys()...) {
+		for _, k := range append(HeadKeys, LimiterKeys...) {
 			want = append(want, k.Name)
 		}
 		if diff := cmp.Diff(want, keys[:len(want)]); diff != "" {

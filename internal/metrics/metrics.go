@@ -35,7 +35,7 @@ type Series struct {
 // New returns metrics that are all zero.
 func New() *Metrics {
 	m := &Metrics{current: Snapshot{series: map[*Definition]map[string]Series{}}}
-	for _, d := range table {
+	for _, d := range Table {
 		m.current.series[d] = map[string]Series{}
 		if d.Label == "" {
 			m.current.series[d][""] = m.current.Series(d)
@@ -97,7 +97,7 @@ func (m *Metrics) Observe(d *Definition, took time.Duration, labels ...string) {
 func (m *Metrics) Snapshot() Snapshot {
 	m.mu.Lock()
 	s, readGauges := m.current, m.readGauges
-	s.series = make(map[*Definition]map[string]Series, len(table))
+	s.series = make(map[*Definition]map[string]Series, len(Table))
 	for d, byLabels := range m.current.series {
 		s.series[d] = make(map[string]Series, len(byLabels))
 		for labels, v := range byLabels {
@@ -150,14 +150,12 @@ type Definition struct {
 	gatewayOnly bool      // only a gateway has it
 }
 
-var table []*Definition
-
-// Table returns every metric in the order in which they are written.
-func Table() []*Definition { return slices.Clone(table) }
+// Table has every metric in the order in which they are written.
+var Table []*Definition
 
 func define(name string, kind Kind, label, help string, bounds ...float64) *Definition {
 	d := &Definition{name, kind, label, help, bounds, false}
-	table = append(table, d)
+	Table = append(Table, d)
 	return d
 }
 
@@ -238,11 +236,9 @@ var (
 		"1 while the shared state can be reached, 0 while this process is on its own.")
 )
 
-var headFields = []Definition{
+// HeadFields are the fields that begin an NDJSON snapshot, in order.
+var HeadFields = []Definition{
 	{Name: "ts", Help: "When, UTC, RFC 3339."},
 	{Name: "pid", Help: "The process whose numbers these are."},
 	{Name: "final", Help: "Whether it is the run's last snapshot."},
 }
-
-// HeadFields returns the fields that begin an NDJSON snapshot, in order.
-func HeadFields() []Definition { return slices.Clone(headFields) }

@@ -68,7 +68,7 @@ func TestNamesOfTheContract(t *testing.T) {
 		want[name] = Gauge
 	}
 	got := map[string]Kind{}
-	for _, d := range Table() {
+	for _, d := range Table {
 		got[d.Name] = d.Kind
 		if d.Help == "" || (d.Kind == Histogram) != (len(d.Bounds) > 0) {
 			t.Errorf("%s is not fully defined", d.Name)
@@ -86,7 +86,7 @@ func TestDocumentedQueriesUseKnownMetricsAndLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	labels := map[string][]string{}
-	for _, d := range Table() {
+	for _, d := range Table {
 		labels[d.Name] = append(strings.Split(d.Label, ","), "le")
 	}
 	query := regexp.MustCompile(`(?:by \(([a-z_, ]+)\) \(rate\()?anivault_([a-z_]+)(?:\{([a-z_]+)[=!]~?")?`)

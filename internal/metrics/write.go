@@ -58,7 +58,7 @@ func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) []byte
 		b = append(append(b, `"`+name+`":`...), text...)
 	}
 	for i, v := range []any{at.UTC().Format("2006-01-02T15:04:05.000Z07:00"), pid, final} {
-		put(headFields[i].Name, v)
+		put(HeadFields[i].Name, v)
 	}
 	for _, d := range s.definitions() {
 		byLabels := map[string]any{}
@@ -75,7 +75,7 @@ func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) []byte
 }
 
 func (s *Snapshot) definitions() []*Definition {
-	return slices.DeleteFunc(Table(), func(d *Definition) bool { return d.gatewayOnly && !s.gateway })
+	return slices.DeleteFunc(slices.Clone(Table), func(d *Definition) bool { return d.gatewayOnly && !s.gateway })
 }
 
 // Prometheus writes the snapshot in the text exposition format 0.0.4; every name begins with Prefix.
