@@ -184,8 +184,8 @@ func (x *exchange) serve() error {
 		x.w.WriteHeader(http.StatusNoContent)
 		x.status = http.StatusNoContent
 		return nil
-	case route.to != toTMDB:
-		return x.serveOwn(route.to)
+	case route.serve != nil:
+		return route.serve(x)
 	}
 	if via := viaGateways(x.r.Header.Values("Via")); slices.Contains(via, x.g.viaEntry) || len(via) >= maxGateways {
 		return refuse(reasonLoop, "")

@@ -28,50 +28,54 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-type destination uint8
-
-const (
-	toTMDB destination = iota
-	toAuthCheck
-	toFrontPage
-	toRobots
-	toHealth
-	toReady
-	toMetrics
-	toOpenAPI
-)
-
 type route struct {
 	matches func(method string, t target) bool
-	to      destination
-	public  bool     // no token is needed
-	refusal *refusal // the answer, instead of to's
+	public  bool                  // no token is needed
+	refusal *refusal              // the answer, if there is no other
+	serve   func(*exchange) error // writes the answer; nil: TMDB's
+	doc     schema.Operation      // for /openapi.json; a route without a path is not in it
+}
+
+// ownRoute is a route whose answer is the gateway's own.
+func ownRoute(public bool, doc schema.Operation, serve func(*exchange) error) route {
+	return route{matches: pathIs(doc.Path), public: public, serve: serve, doc: doc}
 }
 
 const (
 	connectRefusal = "a proxy that is spoken to by CONNECT sees ciphertext only: " +
 		"set the program's TMDB address to this gateway instead"
 	allowedMethods = "GET, HEAD, OPTIONS"
+	textType       = "text/plain; charset=utf-8"
 )
 
-var routes = []route{
-	{methodIs("CONNECT", "TRACE"), 0, true, refuse(reasonMethod, connectRefusal)},
-	{isUnsupportedMethod, 0, true, refuse(reasonMethod, "nothing is written through the gateway's keys")},
-	{pathIs("/"), toFrontPage, true, nil},
-	{pathIs("/robots.txt"), toRobots, true, nil},
-	{pathIs("/healthz"), toHealth, true, nil},
-	{pathIs("/readyz"), toReady, true, nil},
-	{pathIs("/openapi.json"), toOpenAPI, true, nil},
-	{pathIs("/metrics"), toMetrics, false, nil},
-	{pathIs("/3/authentication"), toAuthCheck, false, nil},
-	{isPrivate, 0, false, refuse(reasonPrivate, "")},
-	{pathIs("/3", "/3/"), 0, false, notFound("ask for a path below /3, such as /3/configuration")},
-	{pathBelow("/3/"), toTMDB, false, nil},
-	{slashMissing, 0, false, notFound("a slash is missing behind /3: end the base URL with one")},
-	{pathBelow("/t/p/"), 0, false, notFound("images come from image.tmdb.org, not from here")},
-	{pathBelow("/4/"), 0, false, notFound("there is no version 4 here, only /3")},
-	{isTMDBPath, 0, false, notFound("/3 is missing in front of the path")},
-	{pathBelow(""), 0, false, notFound("there is only /3 here; images come from image.tmdb.org")},
+var routes []route
+
+func init() { // serveOpenAPI needs the table itself
+	routes = []route{
+		{matches: methodIs("CONNECT", "TRACE"), public: true, refusal: refuse(reasonMethod, connectRefusal)},
+		{
+			matches: isUnsupportedMethod, public: true,
+			refusal: refuse(reasonMethod, "nothing is written through the gateway's keys"),
+		},
+		ownRoute(true, schema.Get("/", "what this is", ""),
+			answerOf(textType, frontPage+"\nanivault "+version.Get().Version+"\n")),
+		ownRoute(true, schema.Get("/robots.txt", "forbids crawlers everything", ""),
+			answerOf(textType, "User-agent: *\nDisallow: /\n")),
+		ownRoute(true, schema.Get("/healthz", "200 while the process runs", Health{}), (*exchange).serveHealth),
+		ownRoute(true, schema.Get("/readyz", "503 while it shuts down", Health{}), (*exchange).serveHealth),
+		ownRoute(true, schema.Get("/openapi.json", "this document", nil), (*exchange).serveOpenAPI),
+		ownRoute(false, schema.Get("/metrics", "metrics for Prometheus, for admins", ""), (*exchange).serveMetrics),
+		ownRoute(false, schema.Get("/3/authentication", "whether the client's token is known", nil),
+			answerOf(jsonType, `{"success":true,"status_code":1,"status_message":"Success."}`)),
+		{matches: isPrivate, refusal: refuse(reasonPrivate, "")},
+		notFound(pathIs("/3", "/3/"), "ask for a path below /3, such as /3/configuration"),
+		{matches: pathBelow("/3/"), doc: schema.Get("/3/{path}", "TMDB's answer; path may have slashes", nil)},
+		notFound(slashMissing, "a slash is missing behind /3: end the base URL with one"),
+		notFound(pathBelow("/t/p/"), "images come from image.tmdb.org, not from here"),
+		notFound(pathBelow("/4/"), "there is no version 4 here, only /3"),
+		notFound(isTMDBPath, "/3 is missing in front of the path"),
+		notFound(pathBelow(""), "there is only /3 here; images come from image.tmdb.org"),
+	}
 }
 
 func routeOf(methodName string, t target) *route {
@@ -83,7 +87,9 @@ func routeOf(methodName string, t target) *route {
 	panic("the last route fits everything")
 }
 
-func notFound(why string) *refusal { return refuse(reasonNotFound, why) }
+func notFound(matches func(string, target) bool, why string) route {
+	return route{matches: matches, refusal: refuse(reasonNotFound, why)}
+}
 
 func methodIs(names ...string) func(string, target) bool {
 	return func(m string, _ target) bool { return slices.Contains(names, m) }
@@ -115,31 +121,19 @@ func isPrivate(_ string, t target) bool {
 			t.query.Has("session_id") || t.query.Has("guest_session_id"))
 }
 
-// operations describes the routes that answer, for /openapi.json.
-var operations = map[destination]schema.Operation{
-	toFrontPage: schema.Get("/", "what this is", ""),
-	toRobots:    schema.Get("/robots.txt", "forbids crawlers everything", ""),
-	toHealth:    schema.Get("/healthz", "200 while the process runs", Health{}),
-	toReady:     schema.Get("/readyz", "503 while it shuts down", Health{}),
-	toOpenAPI:   schema.Get("/openapi.json", "this document", nil),
-	toMetrics:   schema.Get("/metrics", "metrics for Prometheus, for admins", ""),
-	toAuthCheck: schema.Get("/3/authentication", "whether the client's token is known", nil),
-	toTMDB:      schema.Get("/3/{path}", "TMDB's answer; path may have slashes", nil),
-}
-
-func openAPI() []byte {
+func (x *exchange) serveOpenAPI() error {
 	var list []schema.Operation
 	for _, r := range routes {
-		if o, ok := operations[r.to]; ok && r.refusal == nil {
-			o.Public = r.public
-			list = append(list, o)
+		if r.doc.Path != "" {
+			r.doc.Public = r.public
+			list = append(list, r.doc)
 		}
 	}
 	body, err := json.Marshal(schema.OpenAPI("anivault gateway", version.Get().Version, "api_key", errorBody{}, list))
 	if err != nil {
-		panic(err) // plain values
+		return err
 	}
-	return body
+	return x.writeOwn(jsonType, body)
 }
 
 const frontPage = `anivault, a gateway to TMDB
@@ -154,34 +148,16 @@ anv_..., or api_key=anv_... Images are at image.tmdb.org, not here.
 This product uses the TMDB API but is not endorsed or certified by TMDB.
 `
 
-func (x *exchange) serveOwn(where destination) error {
-	h := x.w.Header()
-	h.Set("Content-Type", "text/plain; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
-	x.status = http.StatusOK
-	switch where {
-	case toAuthCheck:
-		h.Set("Content-Type", jsonType)
-		x.bytes = writeBody(x.w, x.r, x.status, []byte(`{"success":true,"status_code":1,"status_message":"Success."}`))
-	case toFrontPage:
-		x.bytes = writeBody(x.w, x.r, x.status, []byte(frontPage+"\nanivault "+version.Get().Version+"\n"))
-	case toRobots:
-		x.bytes = writeBody(x.w, x.r, x.status, []byte("User-agent: *\nDisallow: /\n"))
-	case toHealth, toReady:
-		h.Set("Content-Type", jsonType)
-		ready := !x.g.draining.Load()
-		if where == toReady && !ready {
-			x.status = http.StatusServiceUnavailable
-		}
-		x.bytes = writeBody(x.w, x.r, x.status, x.health(ready))
-	case toMetrics:
-		return x.metrics()
-	case toOpenAPI:
-		h.Set("Content-Type", jsonType)
-		x.bytes = writeBody(x.w, x.r, x.status, openAPI())
-	case toTMDB:
-	}
+func (x *exchange) writeOwn(contentType string, body []byte) error {
+	x.w.Header().Set("Content-Type", contentType)
+	x.w.Header().Set("Cache-Control", "no-store")
+	x.status = cmp.Or(x.status, http.StatusOK)
+	x.bytes = writeBody(x.w, x.r, x.status, body)
 	return nil
+}
+
+func answerOf(contentType, text string) func(*exchange) error {
+	return func(x *exchange) error { return x.writeOwn(contentType, []byte(text)) }
 }
 
 func (g *Gateway) whyLimiterAlone() string {
@@ -198,10 +174,13 @@ func (g *Gateway) allAccountsBarred(st ratelimit.Status) bool {
 	})
 }
 
-// health returns the body of /healthz and /readyz. Trouble at TMDB does not make the gateway unready: a load balancer
-// would take out every gateway, although they can still answer from their caches.
-func (x *exchange) health(ready bool) []byte {
-	view := Health{ready, "unknown", []string{}}
+// serveHealth answers /healthz and /readyz. Trouble at TMDB does not make the gateway unready: a load balancer would
+// take out every gateway, although they can still answer from their caches.
+func (x *exchange) serveHealth() error {
+	view := Health{!x.g.draining.Load(), "unknown", []string{}}
+	if x.target.path == "/readyz" && !view.Ready {
+		x.status = http.StatusServiceUnavailable
+	}
 	st, err := x.g.upstream.Limiter().Status(x.r.Context())
 	if err == nil {
 		view.State = st.State.String()
@@ -223,9 +202,9 @@ func (x *exchange) health(ready bool) []byte {
 	}
 	body, err := json.Marshal(view)
 	if err != nil {
-		panic(err) // plain values
+		return err
 	}
-	return body
+	return x.writeOwn(jsonType, body)
 }
 
 // Health is the body of /readyz and /healthz.
@@ -405,7 +384,7 @@ func (s *Service) ClientUse(name string) (waiting int, last time.Time) {
 	return waiting, last
 }
 
-func (x *exchange) metrics() error {
+func (x *exchange) serveMetrics() error {
 	if !x.client.Admin && x.client != x.settings.anonymous {
 		return refuse(reasonNoAdmin, "")
 	}
@@ -413,7 +392,5 @@ func (x *exchange) metrics() error {
 	if err := metrics.Prometheus(&b, x.g.upstream.Metrics().Snapshot()); err != nil {
 		return err
 	}
-	x.w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	x.bytes = writeBody(x.w, x.r, x.status, b.Bytes())
-	return nil
+	return x.writeOwn("text/plain; version=0.0.4; charset=utf-8", b.Bytes())
 }
