@@ -1,6 +1,7 @@
 package tmdbfake
 
 import (
+	"cmp"
 	"crypto/md5" //nolint:gosec // TMDB's ETags are MD5; nothing is protected by it
 	"encoding/hex"
 	"encoding/json"
@@ -254,7 +255,7 @@ const (
 )
 
 func refuse(code int) answer {
-	return answer{status: upstream.StatusOf(code), body: errorBody(code, "")}
+	return answer{status: statusOf(code), body: errorBody(code, "")}
 }
 
 // errorBody returns the JSON of an error; text "" takes the code's own words.
@@ -314,4 +315,16 @@ func (f *Fake) authorise(r *http.Request) int {
 		return 7
 	}
 	return 0
+}
+
+var statusByCode = map[int]int{
+	2: 501, 3: 401, 4: 405, 5: 422, 6: 404, 7: 401, 8: 403, 9: 503, 10: 401, 11: 500, 14: 401, 15: 500, 16: 401,
+	17: 401, 18: 400, 19: 406, 20: 422, 22: 400, 23: 400, 24: 504, 25: 429, 26: 400, 27: 400, 28: 400, 29: 400,
+	30: 401, 31: 401, 32: 401, 33: 401, 34: 404, 35: 401, 36: 401, 37: 404, 38: 401, 39: 401, 41: 422, 42: 405,
+	43: 502, 44: 500, 45: 403, 46: 503, 47: 400,
+}
+
+// statusOf returns the HTTP status that belongs to a status_code of TMDB, or 500 if the code is unknown.
+func statusOf(code int) int {
+	return cmp.Or(statusByCode[code], http.StatusInternalServerError)
 }

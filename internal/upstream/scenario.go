@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -206,18 +205,6 @@ func matchesWildcard(pattern, text string) bool {
 	return strings.HasSuffix(text, parts[last])
 }
 
-var statusByCode = map[int]int{
-	2: 501, 3: 401, 4: 405, 5: 422, 6: 404, 7: 401, 8: 403, 9: 503, 10: 401, 11: 500, 14: 401, 15: 500, 16: 401,
-	17: 401, 18: 400, 19: 406, 20: 422, 22: 400, 23: 400, 24: 504, 25: 429, 26: 400, 27: 400, 28: 400, 29: 400,
-	30: 401, 31: 401, 32: 401, 33: 401, 34: 404, 35: 401, 36: 401, 37: 404, 38: 401, 39: 401, 41: 422, 42: 405,
-	43: 502, 44: 500, 45: 403, 46: 503, 47: 400,
-}
-
-// StatusOf returns the HTTP status that belongs to a status_code of TMDB, or 500 if the code is unknown.
-func StatusOf(code int) int {
-	return cmp.Or(statusByCode[code], http.StatusInternalServerError)
-}
-
 var bodyForms = []string{"json", "nosuccess", "html", "captive", "empty"}
 
 // The largest values that a fault may have.
@@ -225,6 +212,7 @@ const (
 	maxBytes  = 1 << 30
 	maxRate   = 10_000
 	maxFactor = 10_000
+	maxCode   = 47 // the last one in TMDB's table of errors
 )
 
 // Validate returns an error for the first value that is out of range.
@@ -297,7 +285,7 @@ func (a *Action) validate() error {
 		return errors.New("delay, every, wait and bytes are not below 0")
 	case a.Bytes > maxBytes:
 		return fmt.Errorf("bytes %d is more than 1 GiB", a.Bytes)
-	case a.Code != 0 && statusByCode[a.Code] == 0:
+	case a.Code < 0 || a.Code > maxCode:
 		return fmt.Errorf("code %d is not one of TMDB's", a.Code)
 	}
 	return validRetryAfter(a.RetryAfter)
