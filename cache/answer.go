@@ -5,6 +5,7 @@ package cache
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,10 +26,7 @@ type answer struct {
 // readAnswer reads the whole response, which frees its connection. A truncated or too long body is an error.
 func readAnswer(resp *http.Response, limit int64) (answer, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
-	if e := resp.Body.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
+	if err = cmp.Or(err, resp.Body.Close()); err != nil {
 		return answer{}, fmt.Errorf("read response: %w", err)
 	}
 	if int64(len(body)) > limit {

@@ -2,6 +2,7 @@
 package atomicfile
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -103,12 +104,8 @@ func createTemp(path string, mode *fs.FileMode) (*os.File, error) {
 
 func writeDirectly(path string, fill func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	err = fill(f)
-	if closing := f.Close(); err == nil {
-		err = closing
+	if err == nil {
+		err = cmp.Or(fill(f), f.Close())
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -29,43 +29,36 @@ type target struct {
 // readTarget checks the form of a request before any other code looks at it. Without it, net/http would redirect a path
 // with "//" and accept an escaped slash.
 func readTarget(r *http.Request) (target, *refusal) {
-	raw := r.RequestURI
-	switch {
-	case len(raw) > maxTargetBytes:
-		return target{}, refuse(reasonTooLong, "")
-	case len(r.Header["Content-Length"]) > 1: // net/http itself refuses this over HTTP/1
-		return target{}, refuse(reasonBadRequest, "a request has one length")
-	case r.ContentLength != 0:
-		return target{}, refuse(reasonTooLarge, "")
-	case !strings.HasPrefix(raw, "/"):
-		return target{}, refuse(reasonBadRequest, "the request's target is not a path")
-	}
-	escaped := strings.ToLower(r.URL.EscapedPath())
+	raw, escaped := r.RequestURI, strings.ToLower(r.URL.EscapedPath())
 	clean := path.Clean(r.URL.Path) == r.URL.Path || r.URL.Path == "/3/" // not a clean, but gets "not found"
 	for _, odd := range [...]string{"%2f", "%5c", "%00", `\`} {
 		clean = clean && !strings.Contains(escaped, odd)
 	}
-	if !clean && strings.Contains(r.URL.Path, "//") {
-		return target{}, refuse(reasonBadRequest, "two slashes in a row: does the base URL end with one too many?")
-	}
-	if strings.Contains(r.URL.Path, "=") { // TMDB's paths never contain "="; the text after it may be a key
-		return target{}, refuse(reasonBadRequest, "a '?' is missing between the path and the query")
-	}
-	if !clean {
-		return target{}, refuse(reasonBadRequest, "the path is not clean")
-	}
-	if strings.Contains(r.URL.RawQuery, ";") {
-		return target{}, refuse(reasonBadRequest, "a query holds no ';'")
-	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return target{}, refuse(reasonBadRequest, "the query can't be read")
-	}
-	if strings.Contains(r.URL.RawQuery, "?api_key=") { // the key would be part of the value in front of it
-		return target{}, refuse(reasonBadRequest, "a '?' is where an '&' belongs in the query")
-	}
-	if query.Has("callback") {
-		return target{}, refuse(reasonBadRequest, "no JSONP here")
+	bad := func(why string) (target, *refusal) { return target{}, refuse(reasonBadRequest, why) }
+	switch {
+	case len(raw) > maxTargetBytes:
+		return target{}, refuse(reasonTooLong, "")
+	case len(r.Header["Content-Length"]) > 1: // net/http itself refuses this over HTTP/1
+		return bad("a request has one length")
+	case r.ContentLength != 0:
+		return target{}, refuse(reasonTooLarge, "")
+	case !strings.HasPrefix(raw, "/"):
+		return bad("the request's target is not a path")
+	case !clean && strings.Contains(r.URL.Path, "//"):
+		return bad("two slashes in a row: does the base URL end with one too many?")
+	case strings.Contains(r.URL.Path, "="): // TMDB's paths never contain "="; the text after it may be a key
+		return bad("a '?' is missing between the path and the query")
+	case !clean:
+		return bad("the path is not clean")
+	case strings.Contains(r.URL.RawQuery, ";"):
+		return bad("a query holds no ';'")
+	case err != nil:
+		return bad("the query can't be read")
+	case strings.Contains(r.URL.RawQuery, "?api_key="): // the key would be part of the value in front of it
+		return bad("a '?' is where an '&' belongs in the query")
+	case query.Has("callback"):
+		return bad("no JSONP here")
 	}
 	return target{r.URL.Path, query}, nil
 }

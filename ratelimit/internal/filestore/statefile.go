@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -277,14 +278,10 @@ func writeNew(path string, content []byte, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
-	if err == nil {
+	if _, err = f.Write(content); err == nil {
 		err = f.Sync() // only when the file is created, never on the hot path
 	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return cmp.Or(err, f.Close())
 }
 
 // overwrite writes into the existing file, because Windows can't replace a file that another process has open.
@@ -294,10 +291,7 @@ func overwrite(path string, content []byte) error {
 		return err
 	}
 	_, err = f.WriteAt(content, 0)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return cmp.Or(err, f.Close())
 }
 
 func (b *Backend) moveDamaged(at core.Instant, cause error) error {
