@@ -175,16 +175,6 @@ func helpFileName(cmd *cobra.Command) string {
 	return strings.ReplaceAll(strings.TrimPrefix(cmd.CommandPath(), "anivault "), " ", "_")
 }
 
-// setEnglishHelp sets the English help text and examples of each command, for the man pages.
-func setEnglishHelp(cmd *cobra.Command) {
-	if cmd.Runnable() || cmd.HasSubCommands() {
-		cmd.Long, cmd.Example = longHelp(cmd, lang.English), exampleText(cmd, lang.English)
-	}
-	for _, sub := range cmd.Commands() {
-		setEnglishHelp(sub)
-	}
-}
-
 // reflow rewraps the paragraphs of text to width. It does not change indented lines.
 func reflow(text string, width int) string {
 	var out, paragraph []string

@@ -1,18 +1,16 @@
 package cli
 
 import (
-	"bytes"
-	"errors"
+	"cmp"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
 	"github.com/anivault/anivault/internal/config"
@@ -25,49 +23,24 @@ func newMan(f *factory) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{Use: "man", Short: "Print the manual page, or write one per command"}
 	f.setRun(cmd, nil, func(c invocation) error {
-		root := c.Root()
-		root.DisableAutoGenTag = true
 		if dir == "" {
-			page, err := renderManPage(root)
-			if err != nil {
-				return err
-			}
-			_, err = f.streams.Out.Write(page)
+			_, err := io.WriteString(f.streams.Out, manPage(c.Root()))
 			return err
 		}
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return lang.Error("make folder for man pages: %w", err)
 		}
-		return writeManPages(root, dir)
+		return writeManPages(c.Root(), dir)
 	})
 	cmd.Flags().StringVar(&dir, "dir", "", "write a page per command into `FOLDER` instead")
 	return cmd
 }
 
-// manHeader returns the header with the build date. It has no title, so each page is named after its command.
-func manHeader() *doc.GenManHeader {
-	v := version.Get()
-	h := &doc.GenManHeader{Section: "1", Source: "anivault " + v.Version, Manual: "anivault"}
-	if date, err := time.Parse(time.RFC3339, v.Date); err == nil {
-		h.Date = &date
-	}
-	return h
-}
-
 func writeManPages(cmd *cobra.Command, dir string) error {
-	page, err := renderManPage(cmd)
-	if err != nil {
-		return err
-	}
-	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
-	if err := os.WriteFile(filepath.Join(dir, name), page, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, manName(cmd)+".1"), []byte(manPage(cmd)), 0o644); err != nil {
 		return lang.Error("write man page: %w", err)
 	}
-	for _, sub := range cmd.Commands() {
-		// The shells of cobra's command completion share one page.
-		if !sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() || cmd.Name() == "completion" {
-			continue
-		}
+	for _, sub := range commandsWithPages(cmd) {
 		if err := writeManPages(sub, dir); err != nil {
 			return err
 		}
@@ -75,71 +48,88 @@ func writeManPages(cmd *cobra.Command, dir string) error {
 	return nil
 }
 
-func renderManPage(cmd *cobra.Command) ([]byte, error) {
+func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
+
+// commandsWithPages returns the commands below cmd, without help topics.
+func commandsWithPages(cmd *cobra.Command) []*cobra.Command {
+	return slices.DeleteFunc(slices.Clone(cmd.Commands()), func(sub *cobra.Command) bool {
+		return !sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand()
+	})
+}
+
+// manPage returns the manual page of a command, in English and in the macros of man(7).
+func manPage(cmd *cobra.Command) string {
 	cmd.InitDefaultHelpFlag()
-	var page bytes.Buffer
-	if err := doc.GenMan(cmd, manHeader(), &page); err != nil {
-		return nil, err
+	var m manText
+	v, built := version.Get(), ""
+	if date, err := time.Parse(time.RFC3339, v.Date); err == nil {
+		built = date.Format("Jan 2006")
 	}
 	// Without justification, because long words would leave wide gaps.
-	text := strings.Replace(replaceFlagSections(cmd, page.String()), ".nh\n", ".nh\n.ad l\n", 1)
-	var m manText
-	switch cmd.CommandPath() {
-	case "anivault":
+	fmt.Fprintf(&m, ".nh\n.ad l\n.TH %q 1 %q %q anivault\n", strings.ToUpper(manName(cmd)), built, "anivault "+v.Version)
+	m.section("NAME")
+	m.text(manName(cmd) + " - " + cmd.Short)
+	m.section("SYNOPSIS")
+	fmt.Fprintf(&m, ".B %s\n", escapeRoff(cmd.UseLine()))
+	m.section("DESCRIPTION")
+	m.text(cmp.Or(longHelp(cmd, lang.English), cmd.Long, cmd.Short))
+	m.section("OPTIONS")
+	cmd.NonInheritedFlags().VisitAll(m.flag)
+	if cmd.HasAvailableInheritedFlags() {
+		m.section("OPTIONS INHERITED FROM PARENT COMMANDS")
+		cmd.InheritedFlags().VisitAll(m.flag)
+	}
+	if examples := exampleText(cmd, lang.English); examples != "" {
+		m.section("EXAMPLE")
+		m.WriteString(".EX\n")
+		m.text(examples)
+		m.WriteString(".EE\n")
+	}
+	if !cmd.HasParent() || cmd.Name() == "match" {
 		m.commonSections()
+	}
+	if !cmd.HasParent() {
 		for _, o := range outputs() {
 			m.section("OUTPUT OF " + strings.ToUpper(o.Name))
 			for _, f := range o.Fields {
 				m.row(f.Name, f.Doc)
 			}
 		}
-	case "anivault match":
-		m.commonSections()
-	case "anivault completion":
-		text = shellPageRefPattern.ReplaceAllString(text, "")
-		m.section("SHELLS")
-		for _, shell := range cmd.Commands() {
-			if shell.Name() != "help" {
-				m.row(shell.Name(), shell.Short+"; \"anivault completion "+shell.Name()+" --help\" says where to put it.")
-			}
-		}
-	default:
-		return []byte(text), nil
 	}
-	before, after, ok := strings.Cut(text, ".SH SEE ALSO")
-	if !ok {
-		return nil, errors.New("make man page: it has no SEE ALSO")
-	}
-	return []byte(before + m.String() + ".SH SEE ALSO" + after), nil
-}
-
-// shellPageRefs matches references to pages of the shells, which do not exist.
-var shellPageRefPattern = regexp.MustCompile(`, \\fBanivault\\?-completion\\?-[a-z]+\(1\)\\fP`)
-
-// replaceFlagSections replaces cobra's sections of flags, which lack the defaults.
-func replaceFlagSections(cmd *cobra.Command, page string) string {
-	for _, section := range []struct {
-		title string
-		flags *pflag.FlagSet
-	}{{"OPTIONS", cmd.NonInheritedFlags()}, {"OPTIONS INHERITED FROM PARENT COMMANDS", cmd.InheritedFlags()}} {
-		before, rest, found := strings.Cut(page, ".SH "+section.title+"\n")
-		_, after, more := strings.Cut(rest, "\n.SH ")
-		if !found || !more {
-			continue
-		}
-		var m manText
-		m.section(section.title)
-		section.flags.VisitAll(m.flag)
-		page = before + m.String() + ".SH " + after
-	}
-	return page
+	m.seeAlso(cmd)
+	return m.String()
 }
 
 type manText struct{ strings.Builder }
 
 func (m *manText) section(title string) { fmt.Fprintf(m, ".SH %s\n", title) }
+
 func (m *manText) row(head, text string) {
 	fmt.Fprintf(m, ".TP\n.B %s\n%s\n", escapeRoff(head), escapeRoff(text))
+}
+
+// text writes paragraphs. A line that begins with a space stays a line of its own, as man(7) has it.
+func (m *manText) text(text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		if line == "" {
+			line = ".PP"
+		} else {
+			line = escapeRoff(line)
+		}
+		m.WriteString(line + "\n")
+	}
+}
+
+func (m *manText) seeAlso(cmd *cobra.Command) {
+	var pages []string
+	if cmd.HasParent() {
+		pages = append(pages, escapeRoff(manName(cmd.Parent())+"(1)"))
+	}
+	for _, sub := range commandsWithPages(cmd) {
+		pages = append(pages, escapeRoff(manName(sub)+"(1)"))
+	}
+	m.section("SEE ALSO")
+	m.WriteString(`\fB` + strings.Join(pages, `\fP, \fB`) + "\\fP\n")
 }
 
 func (m *manText) flag(f *pflag.Flag) {

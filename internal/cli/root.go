@@ -140,7 +140,6 @@ func newRoot(f *factory) *cobra.Command {
 	root.AddCommand(newTopics(f)...)
 	completeNames(f, root)
 	root.SetHelpCommand(newHelp(f))
-	setEnglishHelp(root)
 	return root
 }
 
