@@ -257,6 +257,19 @@ var idPatterns = []func() *regexp.Regexp{
 	lazyregexp.New(`(?i)themoviedb\.org/(?:tv|movie)/(\d{1,9})`),
 }
 
+var displayOrderElement = lazyregexp.New(`<displayorder>\s*(\w+)\s*<`)
+
+var tvdbDefault = lazyregexp.New(`<uniqueid\s[^>]*type=["']tvdb["'][^>]*default=["']true`)
+
+// OrderIn returns what an NFO about a series says in <displayorder>, "" for TMDB's order, and whether TVDB's ID is its
+// default one.
+func OrderIn(text []byte) (displayOrder string, ofTVDB bool) {
+	if m := displayOrderElement().FindSubmatch(text); m != nil && string(m[1]) != "aired" {
+		displayOrder = string(m[1])
+	}
+	return displayOrder, tvdbDefault().Match(text)
+}
+
 // IsAbout reports whether an NFO, written by any program, is about the entry. named is the TMDB ID in the NFO, or 0. An
 // episode's NFO has the episode's ID, so it is accepted for every series.
 func IsAbout(text []byte, kind string, id int) (about bool, named int) {

@@ -54,6 +54,23 @@ func TestDisplayOrderIsTheFirstGroupOfItsType(t *testing.T) {
 	}
 }
 
+func TestOrderInAnNFO(t *testing.T) {
+	for text, want := range map[string]struct {
+		displayOrder string
+		ofTVDB       bool
+	}{
+		string(IDs(inOrder(""))):     {"", false},
+		string(IDs(inOrder("tvdb"))): {"", true},
+		string(IDs(inOrder("dvd"))):  {"dvd", false},
+		"<tvshow><displayorder>aired</displayorder><uniqueid type=\"tvdb\">7</uniqueid></tvshow>": {"", false},
+		"<tvshow><displayorder> absolute </displayorder></tvshow>":                                {"absolute", false},
+	} {
+		if word, ofTVDB := OrderIn([]byte(text)); word != want.displayOrder || ofTVDB != want.ofTVDB {
+			t.Errorf("%s\nis read as %q, %v", text, word, ofTVDB)
+		}
+	}
+}
+
 func TestWhatIsWritten(t *testing.T) {
 	const head = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>` + "\n"
 	for _, row := range []struct{ name, got, want string }{

@@ -170,6 +170,10 @@ func TestNotesAreOfTheOrder(t *testing.T) {
 			"one that is there names it", "jellyfin", "absolute",
 			fmt.Sprintf(there, "<displayorder>absolute</displayorder>"), nil, nil, 0,
 		},
+		{
+			"one that is there says another order than the one that is renumbered to", "jellyfin", "tmdb",
+			fmt.Sprintf(there, "<displayorder>absolute</displayorder>"), func(o *Options) { o.Renumber = true }, nil, 1,
+		},
 		{"no order is asked for", "jellyfin", "tmdb", "", func(o *Options) { o.NFO.Enabled = false }, nil, 0},
 		{"none of the whole entry in the folder of an anime", "jellyfin", "anidb", "", nil, nil, 0},
 		{

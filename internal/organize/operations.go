@@ -1,7 +1,6 @@
 package organize
 
 import (
-	"bytes"
 	"cmp"
 	"path"
 	"slices"
@@ -158,7 +157,7 @@ func LinkTarget(folder, text string) string {
 }
 
 func (p *Planner) addNFOs() {
-	if !p.opts.NFO.Enabled && !p.opts.NFO.ForOrders {
+	if !p.opts.NFO.Enabled && !p.opts.NFO.ForOrders && !p.opts.Renumber {
 		return
 	}
 	taken := map[nameKey]string{} // by target name of an NFO: the source that is copied there; "" if the NFO is new
@@ -184,6 +183,7 @@ func (p *Planner) addNFOs() {
 					Entry: v.work.Entry, Full: p.opts.NFO.Full, Order: order,
 				})
 			}
+			p.checkOrder(v, taken, order)
 		}
 		if !p.opts.NFO.Enabled {
 			continue
@@ -222,6 +222,28 @@ func (p *Planner) displayOrder(v *video) string {
 	return name
 }
 
+// checkOrder remembers the folder of a show whose NFO exists and does not say the order of its numbers. Layouts with an
+// ID in the folder's name say TVDB's there.
+func (p *Planner) checkOrder(v *video, taken map[nameKey]string, order string) {
+	if order == "" && !p.opts.Renumber {
+		return
+	}
+	at, dir := v.entry.folder, p.folders.contents(v.target, v.entry.folder)
+	file := taken[nameKey{v.target, at.key, "tvshow.nfo"}]
+	if file == "" && dir.find("tvshow.nfo") != nil {
+		file = joinPath(dir.path, "tvshow.nfo")
+	}
+	text, err := p.disk.ReadEnds(file)
+	if file == "" || err != nil {
+		return
+	}
+	stated, ofTVDB := nfo.OrderIn(text)
+	if stated != strings.TrimPrefix(order, orders.TVDB) ||
+		!p.opts.Layout.Show.hasField(fieldTMDB) && ofTVDB != (order == orders.TVDB) {
+		p.unnamedOrders = append(p.unnamedOrders, at.path)
+	}
+}
+
 // isLaterPart reports whether a file is the second or a later part of a film, whose NFO media servers don't read.
 func (v *video) isLaterPart() bool {
 	return strings.Contains(v.label, " - part") && v.partNumber() > 1
@@ -239,13 +261,8 @@ func (p *Planner) addNFO(v *video, taken map[nameKey]string, at *targetFolder, n
 	taken[key] = ""
 	dir := p.folders.contents(v.target, at)
 	if there := dir.findSimilar(name); len(there) > 0 {
-		file := joinPath(dir.path, there[0].Name)
-		if p.checkNFO(file, n.Entry) {
+		if p.checkNFO(joinPath(dir.path, there[0].Name), n.Entry) {
 			v.filesInPlace++
-		}
-		text, _ := p.disk.ReadEnds(file)
-		if n.Order != "" && n.Order != orders.TVDB && !bytes.Contains(text, []byte("<displayorder>"+n.Order+"<")) {
-			p.unnamedOrders = append(p.unnamedOrders, at.path)
 		}
 		return
 	}

@@ -95,6 +95,7 @@ type Planner struct {
 	reportedFiles  map[*Item]bool           // files other than videos that are in a unit or listed as skipped
 	foreignNFOs    []lang.Text              // warnings about existing NFOs that are about other works
 	unnamedOrders  []string                 // the folders of shows whose order no <displayorder> names
+	mixedOrders    []string                 // a folder of each show that has folders of several orders
 	otherOrders    []string                 // the folders of shows with numbers in another order than the one asked for
 	videos         []*video                 // the videos that are not skipped
 	allFiles       []*video                 // videos and skipped files, in the order of the records
@@ -198,6 +199,9 @@ func (p *Planner) Plan(details func(Entry) *nfo.Entry) *Result {
 		}
 		return v.kind == kindExtra
 	})
+	if p.opts.Renumber {
+		p.findMixedOrders()
+	}
 	p.nameVideos()
 	p.disk.Prefetch(p.folders.unlistedFolders(p.videos))
 	renamed := p.compareWithExisting()

@@ -64,7 +64,11 @@ func (p *Planner) readRecord(v *video, r *report.Record) {
 	}
 	v.work = Work{Entry: Entry{Kind: r.Kind, ID: r.TMDBID}, Confidence: lowestConfidence(r)}
 	v.order = cmp.Or(r.Order, orders.TMDB)
-	v.orders = r.Orders.Clone()
+	kept := r.Orders
+	if kept != nil && v.order == orders.TMDB && p.opts.Layout.Name != CustomLayout {
+		kept = &report.Orders{TVDB: kept.TVDB} // for folders with TVDB's ID; saves memory
+	}
+	v.orders = kept.Clone()
 	if r.Season != nil {
 		v.named = orders.Place{Season: *r.Season, Episodes: slices.Clone(r.Episodes)}
 	}

@@ -1,6 +1,7 @@
 package organize
 
 import (
+	"path"
 	"slices"
 
 	"github.com/anivault/anivault/internal/lang"
@@ -19,6 +20,26 @@ func orderOfFolder(name, written string) string {
 		return orders.TMDB
 	}
 	return written
+}
+
+// findMixedOrders lists the folders of shows that are in folders of several orders, before all of them are renumbered.
+func (p *Planner) findMixedOrders() {
+	first := map[Entry]string{}
+	for _, v := range p.videos {
+		root := p.opts.Sources[v.source].Path
+		for dir := v.dir.path; dir != root && IsBelow(dir, root); dir = path.Dir(dir) {
+			known, name := first[v.work.Entry], path.Base(dir)
+			switch order := orderOfFolder(name, orders.TVDB); {
+			case catalogueOf(name) == "":
+				continue
+			case known == "":
+				first[v.work.Entry] = name
+			case orderOfFolder(known, orders.TVDB) != order && !slices.Contains(p.mixedOrders, known):
+				p.mixedOrders = append(p.mixedOrders, known)
+			}
+			break
+		}
+	}
 }
 
 // numberAsFolder gives the videos of a show the numbers of its folder's order. TMDB's stay in a folder with TVDB's ID

@@ -345,6 +345,28 @@ func TestRenumberingInPlace(t *testing.T) {
 	}
 }
 
+func TestALibraryThatMixesOrdersIsNamed(t *testing.T) {
+	o := options(t, "jellyfin")
+	o.Mode, o.Sources, o.Renumber = ModeMove, o.Targets, true
+	records, _ := inOrder(orders.TVDB)
+	const second = "Show (2020) [tvdbid-77]/Season 02/Show S02E01.mkv"
+	for first, want := range map[string][]string{
+		"Show (2020) [tmdbid-1]/Season 01/Show S01E01-E02.mkv": {"Show (2020) [tmdbid-1]"},
+		"Show {imdb-tt1}/Season 01/Show S01E01-E02.mkv":        {"Show {imdb-tt1}"},
+		"Show {tvdb-77}/Season 01/Show S01E01-E02.mkv":         nil,
+		"Show/Season 01/Show S01E01-E02.mkv":                   nil,
+	} {
+		records[0].Path, records[1].Path = "/out/"+first, "/out/"+second
+		r := planOf(o, tree("/out/"+first, "/out/"+second), records[:2]...)
+		if diff := gocmp.Diff(want, r.MixedOrders); diff != "" {
+			t.Errorf("%s: %s", first, diff)
+		}
+		if warned := strings.Contains(fmt.Sprint(r.Warnings()), "mixed_orders: "); warned != (want != nil) {
+			t.Errorf("%s: %q", first, r.Warnings())
+		}
+	}
+}
+
 // moved returns the records of the files after a plan.
 func moved(records []report.Record, r *Result) []report.Record {
 	out := slices.Clone(records)

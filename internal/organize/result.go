@@ -18,7 +18,8 @@ type Result struct {
 	MatchedByTitle     []string       // existing folders that were found by a show's title without year or ID
 	ForeignNFOs        []lang.Text    // warnings about existing NFOs that are about other works
 	OtherOrders        []string       // existing folders with numbers in another order than the one asked for
-	UnnamedOrders      []string       // folders with numbers in an order that no <displayorder> names
+	UnnamedOrders      []string       // folders with numbers in an order that no NFO in them says
+	MixedOrders        []string       // a folder of each show that has folders of several orders, which get one
 	UnownedByExtension map[string]int // the number of files that are in no unit, by extension; videos are not counted
 	SplitHardLinks     []string       // files that move to another file system while their other hard links stay
 }
@@ -50,8 +51,12 @@ func (r *Result) Warnings() []lang.Text {
 			"and new files get the numbers of their folder: %s; --in-place with --order renumbers", n, r.OtherOrders[0]))
 	}
 	if n := len(r.UnnamedOrders); n > 0 {
-		out = append(out, lang.Textf("no <displayorder> stands for the order of %d shows, so choose it in the media "+
-			"server: %s", n, r.UnnamedOrders[0]))
+		out = append(out, lang.Textf("%d shows have no tvshow.nfo that says the order of their numbers, so choose it in "+
+			"the media server: %s", n, r.UnnamedOrders[0]))
+	}
+	if n := len(r.MixedOrders); n > 0 {
+		out = append(out, lang.Textf("mixed_orders: %d shows have folders with numbers of several catalogues, which get "+
+			"those of one: %s", n, r.MixedOrders[0]))
 	}
 	if n := len(r.SplitHardLinks); n > 0 {
 		out = append(out, lang.Textf("hard links: %d of the files have other names too, which stay behind as files of "+
@@ -67,7 +72,8 @@ func (p *Planner) makeResult() *Result {
 			ID: p.opts.ID, Created: p.opts.Created, Mode: p.opts.Mode, Layout: p.opts.Layout.Name,
 			Folders: foldersToKeep(p.videos),
 		}, ForeignNFOs: p.foreignNFOs, MatchedByTitle: slices.Compact(p.folders.matchedByTitle),
-		OtherOrders: slices.Compact(p.otherOrders), UnnamedOrders: p.unnamedOrders,
+		OtherOrders: slices.Compact(p.otherOrders), UnnamedOrders: slices.Compact(p.unnamedOrders),
+		MixedOrders: p.mixedOrders,
 	}
 	for _, s := range p.opts.Sources {
 		r.Sources = append(r.Sources, s.Root)
