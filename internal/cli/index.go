@@ -23,11 +23,13 @@ import (
 
 func newIndex(f *factory) *cobra.Command {
 	return commandGroup("index", "Manage the local title index, which finds titles without requests",
-		newIndexImport(f), newIndexUpdate(f), newIndexLookup(f), newIndexStats(f))
+		newIndexImport(f), newIndexUpdate(f), newIndexLookup(f), newIndexStats(f), newIndexMappings(f))
 }
 
-func (f *factory) indexCommand(cmd *cobra.Command, do func(c invocation, x *index.Index) error) *cobra.Command {
-	return f.setRunWithConfig(cmd, textOrJSON, func(c invocation) error {
+func (f *factory) indexCommand(
+	cmd *cobra.Command, formats []string, do func(c invocation, x *index.Index) error,
+) *cobra.Command {
+	return f.setRunWithConfig(cmd, formats, func(c invocation) error {
 		x, err := index.Open(c.cfg.Dirs.Data)
 		switch {
 		case errors.Is(err, index.ErrNoIndex):
@@ -93,6 +95,22 @@ func newIndexImport(f *factory) *cobra.Command {
 	})
 }
 
+func newIndexMappings(f *factory) *cobra.Command {
+	cmd := &cobra.Command{Use: "mappings", Short: "Print your own mappings as the XML of Anime-Lists"}
+	return f.indexCommand(cmd, nil, func(c invocation, x *index.Index) error {
+		_, wrong, err := index.LoadMappings(c.cfg.Dirs.Data)
+		for _, line := range wrong {
+			f.warn("%v", line)
+		}
+		text, xmlErr := x.MappingsXML()
+		if err = errors.Join(err, xmlErr); err != nil {
+			return err
+		}
+		_, err = f.streams.Out.Write(text)
+		return err
+	})
+}
+
 type jsonCandidate struct {
 	Kind       string  `json:"kind" doc:"tv or movie"`
 	TMDBID     int     `json:"tmdb_id" doc:"the TMDB entry"`
@@ -112,7 +130,7 @@ func newIndexLookup(f *factory) *cobra.Command {
 		Short: "List the entries that have a title; its words need no quotation marks",
 		Args:  atLeastOne("TITLE", `for example: anivault index lookup "Sousou no Frieren"`),
 	}
-	return f.indexCommand(cmd, func(c invocation, x *index.Index) error {
+	return f.indexCommand(cmd, textOrJSON, func(c invocation, x *index.Index) error {
 		text := strings.Join(c.args, " ")
 		found, err := x.Lookup(text)
 		if err != nil {
@@ -168,7 +186,7 @@ type jsonIndex struct {
 
 func newIndexStats(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "stats", Short: "Show what was imported, and when"}
-	return f.indexCommand(cmd, func(c invocation, x *index.Index) error {
+	return f.indexCommand(cmd, textOrJSON, func(c invocation, x *index.Index) error {
 		infos, size, err := x.Stats()
 		switch {
 		case err != nil:

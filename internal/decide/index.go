@@ -24,7 +24,17 @@ type titleIndex struct {
 }
 
 func openIndex(dir string, warn func(error)) *titleIndex {
+	own, wrong, err := index.LoadMappings(dir)
+	if err != nil {
+		wrong = append(wrong, err)
+	}
+	for _, err := range wrong {
+		warn(err)
+	}
 	if index.Digest(dir) == "" {
+		if len(own) > 0 {
+			warn(lang.Error("%s has no effect without a title index: anivault index update", index.MappingsFile))
+		}
 		return nil
 	}
 	return &titleIndex{dir: dir, warn: warn}

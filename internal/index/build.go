@@ -263,11 +263,15 @@ func (c *collector) add(records []record) error {
 	return nil
 }
 
-// Digest returns a text that changes whenever the index changes; "" if there is no index.
+// Digest returns a text that changes whenever the index or the user's own mappings change; "" if there is no index.
 func Digest(dir string) string {
 	info, err := os.Stat(filepath.Join(dir, FileName))
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano())
+	digest := fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano())
+	if own, err := os.Stat(filepath.Join(dir, MappingsFile)); err == nil {
+		digest += fmt.Sprintf(" %d-%d", own.Size(), own.ModTime().UnixNano())
+	}
+	return digest
 }

@@ -88,11 +88,11 @@ type animeElement struct {
 
 type mappingElement struct {
 	AniDBSeason string `xml:"anidbseason,attr"`
-	Season      string `xml:"tmdbseason,attr"`
-	TVDBSeason  string `xml:"tvdbseason,attr"`
-	Start       string `xml:"start,attr"`
-	End         string `xml:"end,attr"`
-	Offset      string `xml:"offset,attr"`
+	Season      string `xml:"tmdbseason,attr,omitempty"`
+	TVDBSeason  string `xml:"tvdbseason,attr,omitempty"`
+	Start       string `xml:"start,attr,omitempty"`
+	End         string `xml:"end,attr,omitempty"`
+	Offset      string `xml:"offset,attr,omitempty"`
 	Pairs       string `xml:",chardata"`
 }
 

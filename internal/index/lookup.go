@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,7 +25,10 @@ import (
 var ErrNoIndex = lang.Error("there is no title index")
 
 // Index is an open index. It does not block imports. If the file is damaged, look-ups return an error and never crash.
-type Index struct{ db *boltfile.DB }
+type Index struct {
+	db  *boltfile.DB
+	own Mappings // take precedence over the lists
+}
 
 // Open opens the index of a data folder for reading. The caller should close it soon. It returns ErrNoIndex if no list
 // was imported.
@@ -37,7 +41,8 @@ func Open(dir string) (*Index, error) {
 	case err != nil:
 		return nil, lang.Error("open the title index %s: %w", path, err)
 	}
-	return &Index{db}, nil
+	own, _, _ := LoadMappings(dir) // its errors are shown by others
+	return &Index{db, own}, nil
 }
 
 // Close closes the file.
@@ -55,7 +60,7 @@ func (x *Index) Lookup(text string) ([]Candidate, error) {
 	}
 	out, err := view(x, func(tx *bolt.Tx) (out []Candidate) {
 		for _, hit := range animeByTitle(tx, key, bucketAniDBTitles, bucketListTitles) {
-			out = append(out, candidatesOf(tx, hit)...)
+			out = append(out, x.candidatesOf(tx, hit)...)
 		}
 		for kind, b := range map[match.Kind]bucket{match.TV: bucketTVTitles, match.Movie: bucketFilmTitles} {
 			eachWithTitle(tx, b, key, func(id int, value []byte) {
@@ -102,7 +107,7 @@ func (x *Index) LookupLoosely(text string) ([]Candidate, error) {
 	return view(x, func(tx *bolt.Tx) (out []Candidate) {
 		for _, mark := range []string{spellingMark, mainTitleMark} {
 			for _, hit := range animeByTitle(tx, mark+plain, bucketAniDBLooseTitles, bucketListLooseTitles) {
-				out = append(out, candidatesOf(tx, hit)...)
+				out = append(out, x.candidatesOf(tx, hit)...)
 			}
 			if len(out) > 0 {
 				break
@@ -164,8 +169,8 @@ func animeByTitle(tx *bolt.Tx, key string, titles, names bucket) []titleRow {
 	return hits
 }
 
-func candidatesOf(tx *bolt.Tx, hit titleRow) []Candidate {
-	a, ok := animeOfID(tx, hit.anime)
+func (x *Index) candidatesOf(tx *bolt.Tx, hit titleRow) []Candidate {
+	a, ok := x.animeOfID(tx, hit.anime)
 	if !ok {
 		return nil
 	}
@@ -190,9 +195,28 @@ func candidatesOf(tx *bolt.Tx, hit titleRow) []Candidate {
 	return out
 }
 
-func animeOfID(tx *bolt.Tx, id int) (a anime, ok bool) {
+func (x *Index) animeOfID(tx *bolt.Tx, id int) (a anime, ok bool) {
+	ok = json.Unmarshal(get(tx, bucketAnime, idKey(id)), &a) == nil
+	if own, is := x.own[id]; is {
+		a.TVID, a.Numbering, a.MovieIDs, ok = own.TVID, own.Numbering, own.MovieIDs, true
+	}
 	a.ID = id
-	return a, json.Unmarshal(get(tx, bucketAnime, idKey(id)), &a) == nil
+	return a, ok
+}
+
+// eachAnime calls do for each anime of the TMDB entry with the id; b is the lists' bucket of entries of its kind.
+func (x *Index) eachAnime(tx *bolt.Tx, b bucket, id int, do func(anime)) {
+	eachID(tx, b, idKey(id), func(id int, _ []byte) {
+		if a, ok := x.animeOfID(tx, id); ok && x.own[id].ID == 0 {
+			do(a)
+		}
+	})
+	for _, n := range slices.Sorted(maps.Keys(x.own)) {
+		a, _ := x.animeOfID(tx, n)
+		if b == bucketAnimeOfSeries && a.TVID == id || b == bucketAnimeOfFilm && slices.Contains(a.MovieIDs, id) {
+			do(a)
+		}
+	}
 }
 
 func (a anime) seriesCandidate() Candidate {
@@ -205,24 +229,20 @@ func (a anime) seriesCandidate() Candidate {
 // anime's name.
 func (x *Index) Siblings(tv int) ([]Candidate, error) {
 	return view(x, func(tx *bolt.Tx) (out []Candidate) {
-		eachID(tx, bucketAnimeOfSeries, idKey(tv), func(id int, _ []byte) {
-			if a, ok := animeOfID(tx, id); ok {
-				out = append(out, a.seriesCandidate())
-			}
-		})
+		x.eachAnime(tx, bucketAnimeOfSeries, tv, func(a anime) { out = append(out, a.seriesCandidate()) })
 		return out
 	})
 }
 
 // EntriesOfAnime returns the TMDB entries that the lists map an AniDB id to.
 func (x *Index) EntriesOfAnime(anime int) ([]Candidate, error) {
-	return view(x, func(tx *bolt.Tx) []Candidate { return candidatesOf(tx, titleRow{anime: anime}) })
+	return view(x, func(tx *bolt.Tx) []Candidate { return x.candidatesOf(tx, titleRow{anime: anime}) })
 }
 
 // AnimeOfFilm returns the AniDB ids that the lists map to a TMDB film.
 func (x *Index) AnimeOfFilm(film int) ([]int, error) {
 	return view(x, func(tx *bolt.Tx) (out []int) {
-		eachID(tx, bucketAnimeOfFilm, idKey(film), func(id int, _ []byte) { out = append(out, id) })
+		x.eachAnime(tx, bucketAnimeOfFilm, film, func(a anime) { out = append(out, a.ID) })
 		return out
 	})
 }
