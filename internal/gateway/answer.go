@@ -21,11 +21,11 @@ import (
 const jsonType = "application/json;charset=utf-8"
 
 type reply struct {
-	status                          int
-	contentType, etag, lastModified string // header fields, "" if absent
-	body                            []byte
-	cacheInfo                       cache.Info
-	hasCacheInfo                    bool // the cache stores answers of this kind, so cacheInfo is set
+	status             int
+	etag, lastModified string // header fields, "" if absent
+	body               []byte
+	cacheInfo          cache.Info
+	hasCacheInfo       bool // the cache stores answers of this kind, so cacheInfo is set
 }
 
 func readReply(resp *http.Response) (*reply, error) {
@@ -35,10 +35,7 @@ func readReply(resp *http.Response) (*reply, error) {
 		return nil, err
 	}
 	h := resp.Header
-	r := &reply{
-		status: resp.StatusCode, body: body,
-		contentType: h.Get("Content-Type"), etag: h.Get("ETag"), lastModified: h.Get("Last-Modified"),
-	}
+	r := &reply{status: resp.StatusCode, body: body, etag: h.Get("ETag"), lastModified: h.Get("Last-Modified")}
 	r.cacheInfo, r.hasCacheInfo = cache.InfoFrom(resp)
 	return r, nil
 }
@@ -94,7 +91,7 @@ func (r *reply) write(w http.ResponseWriter, req *http.Request, o provenance, no
 		{"Cache-Status", r.cacheStatus(o, now)},
 		{"Cache-Control", "private, max-age=" + strconv.Itoa(lifetime)},
 		{"Age", age},
-		{"Content-Type", r.contentType},
+		{"Content-Type", jsonType}, // of every valid answer, whatever the upstream says
 		{"Etag", r.etag},
 		{"Last-Modified", r.lastModified},
 	} {

@@ -73,7 +73,7 @@ func (g *Gateway) cachedReply(ctx context.Context, u *url.URL, key string, a *re
 	if e == nil {
 		return nil, nil
 	}
-	r := &reply{status: e.Status, contentType: jsonType, etag: e.ETag, body: e.Body, cacheInfo: info, hasCacheInfo: true}
+	r := &reply{status: e.Status, etag: e.ETag, body: e.Body, cacheInfo: info, hasCacheInfo: true}
 	return r, a.hold(r)
 }
 

@@ -39,6 +39,7 @@ func TestWhatIsPassedAndWhatIsNot(t *testing.T) {
 		{"another account", "GET", "/3/account/1/lists", "", 403, "private", ""},
 		{"a token that TMDB would make", "GET", "/3/authentication/token/new", "", 403, "private", ""},
 		{"a guest session", "GET", "/3/guest_session/1/rated/tv", "", 403, "private", ""},
+		{"an account in capitals", "GET", "/3/ACCOUNT/1", "", 403, "private", ""},
 		{"states of an account", "GET", "/3/tv/1/account_states", "", 403, "private", ""},
 		{
 			"states of a part's account", "GET", "/3/tv/1?append_to_response=season/1,season/1/account_states", "", 403,
@@ -259,6 +260,18 @@ func TestNoHeaderFieldOfTheUpstreamIsPassed(t *testing.T) {
 				t.Errorf("%s %d: %s: %s", path, a.status, field, got)
 			}
 		}
+	}
+}
+
+func TestAnswersAreJSONWhateverTheUpstreamSays(t *testing.T) {
+	b := start(t, setup{handler: func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, `{"id":9000001,"name":"<script>"}`)
+		})
+	}})
+	if a := b.must(200, "/3/tv/9000001"); a.Header.Get("Content-Type") != jsonType {
+		t.Errorf("Content-Type: %s", a.Header.Get("Content-Type"))
 	}
 }
 

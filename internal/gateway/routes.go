@@ -115,6 +115,7 @@ func slashMissing(_ string, t target) bool {
 func isTMDBPath(_ string, t target) bool { return tmdb.IsPath(t.path) }
 
 func isPrivate(_ string, t target) bool {
+	t.path = strings.ToLower(t.path)
 	within := func(prefix string) bool { return strings.HasPrefix(t.path, prefix) }
 	return within("/3/account") || within("/3/authentication/") || within("/3/guest_session") ||
 		within("/3/") && (strings.Contains(t.path, "/account_states") || t.hasAppend("account_states") ||
