@@ -194,9 +194,12 @@ const notApplicable = "-"
 //go:embed keys.txt
 var keysText string
 
-// The keys in their order: HeadKeys begin every line, LimiterKeys follow in every line of the limiter, and OtherKeys
-// are those that only some lines have.
-var HeadKeys, LimiterKeys, OtherKeys = readKeys("head"), readKeys("limiter"), readKeys("other")
+// The keys, in their order.
+var (
+	HeadKeys    = readKeys("head")    // begin every line
+	LimiterKeys = readKeys("limiter") // follow the HeadKeys in every line of the limiter
+	OtherKeys   = readKeys("other")   // come last, in some lines
+)
 
 func readKeys(section string) []Key {
 	_, rows, _ := strings.Cut(keysText, "["+section+"]\n")
