@@ -49,9 +49,6 @@ var numberRules = []rule[bareNumber, int]{
 	}, notEpisode},
 	{"the number of a volume, part or film", func(b bareNumber) bool { return b.belongsToWord() }, notEpisode},
 	{"the end of a range with a word", func(b bareNumber) bool { return b.w.startsWordRange(b.index - 2) }, notEpisode},
-	{"the second of two years", func(b bareNumber) bool {
-		return b.index > 0 && b.w.isYearlike(b.index) && b.w.isYearlike(b.index-1)
-	}, notEpisode},
 	{"a year after an apostrophe", func(b bareNumber) bool {
 		s := b.start
 		return s > 0 && b.w.text[s-1] == '\''

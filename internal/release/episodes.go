@@ -199,7 +199,7 @@ func markNumberBeforeWord(p *markerStage, i int) bool {
 	if _, after, _, ok := p.ordinalAt(i); ok && after < len(p.w.tokens) {
 		word = after
 	}
-	if !lists().counterWords[p.w.lower(word)] {
+	if !wordSets()["counted"][p.w.lower(word)] {
 		return false
 	}
 	if p.w.isPlainNumber(i-1) && p.w.gapAfter(i-1) == "-" && p.w.tokens[i-1].num < t.num && t.num < maxEpisodes {

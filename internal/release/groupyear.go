@@ -95,7 +95,7 @@ func isDash(gap string) bool { return gap == "-" || isSpacedDash(gap) }
 
 // isSuffixAfterGroup reports whether token i is a suffix that someone else added after the group, or "sample".
 func (p *layoutStage) isSuffixAfterGroup(i int) bool {
-	return p.w.gapBefore(i) == "-" && lists().reposters[p.w.lower(i)] ||
+	return p.w.gapBefore(i) == "-" && wordSets()["reposter"][p.w.lower(i)] ||
 		p.w.gapBefore(i) == "." && p.w.tokens[i].word.value == "SAMPLE"
 }
 

@@ -133,10 +133,6 @@ var episodeListEnds = []reason[listNumber]{
 
 // seasonListEnds list why a number does not continue a list of seasons after a word for season.
 var seasonListEnds = []reason[listNumber]{
-	{"nothing parts them", func(n listNumber) bool { return n.separator == "" }, true},
-	{"a colon, and one season is announced", func(n listNumber) bool {
-		return !n.plural && strings.Contains(n.separator, ":")
-	}, true},
 	{"it is not larger, or far too large", func(n listNumber) bool {
 		return n.value <= n.lastValue || n.value > n.lastValue+40
 	}, true},
@@ -156,10 +152,6 @@ var seasonListEnds = []reason[listNumber]{
 var seasonLetterListEnds = []reason[listNumber]{
 	{"it is not larger, or far too large", func(n listNumber) bool {
 		return n.value <= n.lastValue || n.value > n.lastValue+30 && (n.hasSign || n.value > n.lastValue+39)
-	}, true},
-	{"letters after it", func(n listNumber) bool {
-		another := n.after.peek() == 'e' || n.after.peek() == 's'
-		return !n.after.atWordEnd() && !(n.hasSign && another)
 	}, true},
 	{"no S, and written otherwise", func(n listNumber) bool { return !n.hasSign && n.digits != n.firstDigits }, true},
 	{"no S, and after a mere space or dot", func(n listNumber) bool {

@@ -236,7 +236,7 @@ func cutExtension(name string) (base, ext string) {
 			return base, ext
 		}
 		e := strings.ToLower(base[dot+1:])
-		if !lists().extensions[e] || e == "ts" && ext != "" {
+		if !wordSets()["extension"][e] || e == "ts" && ext != "" {
 			return base, ext
 		}
 		if ext == "" {

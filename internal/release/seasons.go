@@ -154,10 +154,6 @@ var ordinalSeasonExceptions = []reason[ordinalSeason]{
 	{"no word for season", func(o ordinalSeason) bool {
 		return o.w.roleAt(o.wordToken) != seasonWord && o.w.roleAt(o.wordToken) != seasonsWord
 	}, true},
-	{"too far from the word", func(o ordinalSeason) bool {
-		gap := o.w.gapBefore(o.wordToken)
-		return len(gap) > 4 || strings.HasPrefix(gap, " - ")
-	}, true},
 	{"a version before the English word", func(o ordinalSeason) bool {
 		return !o.plain && o.wordToken == o.index+1 && o.stage.hasOrdinalLetter(o.index) && o.wordText == "season"
 	}, true},
@@ -208,7 +204,7 @@ func (p *markerStage) ordinalAt(i int) (n, after int, plain, ok bool) {
 	}
 	gap, after := p.w.gapAfter(i), i+1
 	plain = !strings.HasPrefix(gap, "°") && !strings.HasPrefix(gap, "º") && !strings.HasPrefix(gap, "ª")
-	if i+2 < len(p.w.tokens) && len(gap) == 1 && lists().spacedOrdinalEndings[p.w.lower(i+1)] {
+	if i+2 < len(p.w.tokens) && len(gap) == 1 && wordSets()["endings"][p.w.lower(i+1)] {
 		after, plain = i+2, false
 	}
 	return p.w.tokens[i].num, after, plain, true

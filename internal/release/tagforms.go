@@ -116,7 +116,7 @@ func readQuantity(p *tagStage, i int) bool {
 	case n == 0:
 		return false
 	case n < len(w):
-		if !lists().quantities[w[n:]] {
+		if !wordSets()["quantity"][w[n:]] {
 			return false
 		}
 	default:
@@ -234,7 +234,7 @@ func readSite(p *tagStage, i int) bool {
 			p.w.setTags(i-1, i, tagSite)
 		}
 	} else if p.w.inSameBracket(i, i+1) && p.w.gapAfter(i) == "." && p.isSiteAlone(i) &&
-		lists().domains[p.w.lower(i+1)] {
+		wordSets()["domain"][p.w.lower(i+1)] {
 		to = i + 2
 	}
 	if to == 0 {
@@ -253,7 +253,7 @@ func (p *tagStage) siteEnd(i int) int {
 	j := i + 1
 	if gap := p.w.gapAfter(min(i+2, len(p.w.tokens)-1)); (p.begins(i) || p.begins(i-1)) && p.w.inSameBracket(i, i+3) &&
 		(gap == "." && p.w.isDotted || gap == " ") && p.w.tokens[i].bracket < 0 &&
-		lists().domains[p.w.lower(i+2)] {
+		wordSets()["domain"][p.w.lower(i+2)] {
 		return i + 3 // "www.site.com.Title"
 	}
 	for p.w.inSameBracket(i, j) && !isSpacedDash(p.w.gapAfter(j-1)) && j-i < 5 &&
@@ -361,8 +361,8 @@ func readDecoration(p *tagStage, i int) bool {
 	}
 	to, w := i+1, p.w.lower(i)
 	switch word := trimTrailingDigits(w); {
-	case lists().ranks[word] && word != w, lists().stations[word], len(w) == 1 && p.w.word(i) != w: // a capital
-	case lists().ranks[word] && p.w.isPlainNumber(to) && len(p.w.gapBefore(to)) <= 1:
+	case wordSets()["rank"][word] && word != w, wordSets()["station"][word], len(w) == 1 && p.w.word(i) != w: // a capital
+	case wordSets()["rank"][word] && p.w.isPlainNumber(to) && len(p.w.gapBefore(to)) <= 1:
 		to++
 	default:
 		return false

@@ -153,7 +153,7 @@ func (p *titleStage) bracketHasTags(b *bracket) bool {
 // isRemark reports whether a bracket holds a remark, which is neither a group nor a title: "（僅限港澳台地區）".
 func (p *titleStage) isRemark(b *bracket) bool {
 	return p.w.anyToken(b.span, func(k int) bool { return p.w.tagAt(k) == tagPromo }) ||
-		b.to == b.from+1 && lists().recorderMarks[p.w.word(b.from)]
+		b.to == b.from+1 && wordSets()["recorder"][p.w.word(b.from)]
 }
 
 // wordFollows reports whether a word follows the bracket without a space: "DIVA(A)LIVE", "要【招架】一切".
@@ -207,7 +207,7 @@ var keptTagReasons = []reason[lastTitleWord]{
 			e.tag != tagExtra && e.tag != tagSpecial && e.tag != tagBatch
 	}, true},
 	{"after an article", func(e lastTitleWord) bool {
-		return e.index-1 == e.titleStart && lists().articles[e.w.lower(e.titleStart)]
+		return e.index-1 == e.titleStart && wordSets()["article"][e.w.lower(e.titleStart)]
 	}, true},
 	{"a language before the year, the season or the episode", func(e lastTitleWord) bool {
 		return e.tag == tagLanguage && (e.beforeYear || e.beforeMarker) && !e.isLanguageInCapitals()

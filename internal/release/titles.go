@@ -61,7 +61,7 @@ func (p *titleStage) enterQuotedTitle() (after int) {
 	if !strings.Contains(p.w.text, "「") && !strings.Contains(p.w.text, "『") {
 		return len(p.w.tokens)
 	}
-	for i := p.layout.titleStart; i+1 < len(p.w.tokens) && lists().workKinds[p.w.lower(i)]; i++ {
+	for i := p.layout.titleStart; i+1 < len(p.w.tokens) && wordSets()["work"][p.w.lower(i)]; i++ {
 		for _, q := range [...][2]string{{"「", "」"}, {"『", "』"}} {
 			if !strings.HasPrefix(strings.TrimLeft(p.w.gapAfter(i), " "), q[0]) {
 				continue

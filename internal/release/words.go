@@ -87,10 +87,6 @@ type wordLists struct {
 
 	romans, ordinals, cardinals                    map[string]int
 	hanDigits                                      map[rune]int
-	ordinalEndings, spacedOrdinalEndings           map[string]bool
-	counterWords, articles, workKinds, reposters   map[string]bool
-	quantities, domains, extensions, recorderMarks map[string]bool
-	ranks, stations                                map[string]bool
 	partCounters, translatorEndings, remarkEndings []string
 }
 
@@ -108,17 +104,15 @@ type innerWord struct {
 	wordInfo
 }
 
+// wordSets has the words of words.txt without further meaning, by kind.
+var wordSets = wordlist.Sets(wordsText)
+
 var lists = sync.OnceValue(func() *wordLists {
 	list := wordlist.Parse(wordsText)
 	v := &wordLists{
 		words: map[string]wordInfo{}, pairs: map[string][]wordPair{}, innerWords: map[rune][]innerWord{},
 		hanDigits: map[rune]int{},
 		romans:    list.Numbers("roman"), ordinals: list.Numbers("ordinal"), cardinals: list.Numbers("cardinal"),
-		ordinalEndings: list.Set("ending"), spacedOrdinalEndings: list.Set("endings"),
-		counterWords: list.Set("counted"), articles: list.Set("article"), workKinds: list.Set("work"),
-		reposters: list.Set("reposter"), quantities: list.Set("quantity"), domains: list.Set("domain"),
-		extensions: list.Set("extension"), recorderMarks: list.Set("recorder"),
-		ranks: list.Set("rank"), stations: list.Set("station"),
 		partCounters: list.Words("partcounter"), remarkEndings: list.Words("remarks"),
 		translatorEndings: list.Words("translators"),
 	}
@@ -187,7 +181,7 @@ func ordinal(w string) (int, bool) {
 		v, ok := lists().ordinals[w]
 		return v, ok
 	case 1, 2:
-		if lists().ordinalEndings[w[n:]] {
+		if wordSets()["ending"][w[n:]] {
 			return atoi(w[:n]), true
 		}
 	}

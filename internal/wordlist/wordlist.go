@@ -110,7 +110,9 @@ func Sets(text string) func() map[string]map[string]bool {
 	return sync.OnceValue(func() map[string]map[string]bool {
 		list, sets := Parse(text), map[string]map[string]bool{}
 		for _, section := range list {
-			sets[section.Kind] = list.Set(section.Kind)
+			if sets[section.Kind] == nil {
+				sets[section.Kind] = list.Set(section.Kind)
+			}
 		}
 		return sets
 	})
