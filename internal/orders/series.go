@@ -105,6 +105,19 @@ func (a *Anime) lists(n int) bool {
 	return n == 1
 }
 
+// last returns the last regular episode that the lists name; 0 for none.
+func (a *Anime) last() (last int) {
+	for _, r := range slices.Concat(a.TMDB.Ranges, a.TVDB.Ranges) {
+		last = max(last, r.End)
+		for n, to := range r.Pairs {
+			if len(to) > 0 {
+				last = max(last, n)
+			}
+		}
+	}
+	return last
+}
+
 // spot is one episode in one order. Of AniDB's, season is 0 for a special and 1 for others.
 type spot struct{ anime, season, episode int }
 
@@ -241,7 +254,13 @@ func NewSeries(seasons []Place, tvdb int, anime []Anime) *Series {
 }
 
 // addAnime adds an anime. What no range maps ends before the end-th of spots, and before the episode tvdbEnd at TVDB.
+// If TMDB then has fewer episodes than the lists name, it counts in a way that they do not say.
 func (s *Series) addAnime(a *Anime, end, tvdbEnd int) {
+	if t := a.TMDB.target(false, a.last()); a.last() > 0 && (t.rule == bySeason || t.rule == byAbsolute) {
+		if at := s.find(t); at == nil || s.rank[at[0]] >= end {
+			end = 0
+		}
+	}
 	for _, special := range []bool{false, true} {
 		for _, n := range s.numbersOf(a, special) {
 			own := spot{a.ID, 1, n}

@@ -104,6 +104,12 @@ func TestTheListsFormsAreRightOrRefused(t *testing.T) {
 			"1 [13]": "absolute [13], anidb 61 [13]",
 			"2 [1]":  "absolute [14], tvdb S1 [13], anidb 62 [1]",
 		}},
+		907: {[]orders.Place{season(1, 1, 10), season(2, 1, 12)}, map[string]string{
+			"1 [9]":  "absolute [9]", // nobody knows which two TMDB has elsewhere
+			"2 [1]":  "absolute [11], tvdb S2 [1], anidb 72 [1]",
+			"2 [4]":  "absolute [14], tvdb S0 [3], anidb 72 [4]",
+			"2 [12]": "absolute [22], tvdb S2 [11], anidb 72 [12]",
+		}},
 	} {
 		siblings, err := x.Siblings(tv)
 		if err != nil {
