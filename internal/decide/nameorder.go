@@ -45,10 +45,10 @@ func orderOfNames(s *series) (order string, anime int) {
 	}
 	anime, err := strconv.Atoi(ids[orders.AniDB])
 	switch {
-	case ids[orders.TMDB] != "", ids["imdb"] != "":
+	case ids[orders.TMDB] != "":
 	case ids[orders.TVDB] != "":
 		return orders.TVDB, 0
-	case err == nil && anime > 0:
+	case err == nil && anime > 0 && ids["imdb"] == "":
 		return orders.AniDB, anime
 	}
 	return "", 0

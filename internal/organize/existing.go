@@ -24,11 +24,13 @@ var folderIDForms = []struct{ begin, end, catalogue string }{
 	{"[tmdbid=", "]", "tmdb"},
 	{"{tmdb-", "}", "tmdb"},
 	{"[tvdbid-", "]", "tvdb"},
+	{"[tvdbid=", "]", "tvdb"},
 	{"[tvdb-", "]", "tvdb"},
 	{"{tvdb-", "}", "tvdb"},
 	{"[anidbid-", "]", "anidb"},
 	{"[anidb-", "]", "anidb"},
 	{"[imdbid-", "]", "imdb"},
+	{"[imdbid=", "]", "imdb"},
 	{"[imdb-", "]", "imdb"},
 	{"{imdb-", "}", "imdb"},
 }
@@ -74,16 +76,22 @@ func (v *video) ids() []string {
 	return out
 }
 
-// catalogueOf returns the catalogue of the ID in a folder's name; "" if it has none.
+// catalogueOf returns the catalogue of the IDs in a folder's name, of several the first in folderIDForms; "" if it has
+// none.
 func catalogueOf(folder string) string {
-	catalogue, _, _ := strings.Cut(parseFolderName(folder).id, "-")
-	return catalogue
+	lower := strings.ToLower(folder)
+	for _, form := range folderIDForms {
+		if strings.Contains(lower, form.begin) {
+			return form.catalogue
+		}
+	}
+	return ""
 }
 
 // hasOtherID reports whether a folder's name has an ID of a catalogue in which the work has another one.
 func (v *video) hasOtherID(folder string) bool {
-	catalogue := catalogueOf(folder)
-	return catalogue != "" && slices.ContainsFunc(v.ids(), func(id string) bool {
+	catalogue, _, found := strings.Cut(parseFolderName(folder).id, "-")
+	return found && slices.ContainsFunc(v.ids(), func(id string) bool {
 		return strings.HasPrefix(id, catalogue+"-")
 	})
 }

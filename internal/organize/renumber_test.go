@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/anivault/anivault/internal/orders"
+	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/report"
 )
 
@@ -163,6 +166,15 @@ func TestAFolderKeepsItsOrder(t *testing.T) {
 				"Season 01/Show (2020) S01E01-E02",
 				"Season 02/Show (2020) S02E01",
 				"Season 03/Show (2020) S03E01",
+				"Season 00/Show (2020) S00E05",
+			},
+			true,
+		},
+		{
+			"TVDB's id before IMDb's", "tmdb", "Show [tvdbid-77] [imdbid-tt9]",
+			func(r *report.Record) { r.IDs.IMDB = "tt9" },
+			[]string{
+				"Season 01/Show (2020) S01E01-E02", "Season 02/Show (2020) S02E01", "Season 03/Show (2020) S03E01",
 				"Season 00/Show (2020) S00E05",
 			},
 			true,
@@ -365,6 +377,77 @@ func TestALibraryThatMixesOrdersIsNamed(t *testing.T) {
 			t.Errorf("%s: %q", first, r.Warnings())
 		}
 	}
+}
+
+// Whatever the lists say: a name is read as the episodes that it was made of, in the order that its folder's id says,
+// or a pin where it has none.
+func TestNamesReadBackAsTheSameEpisodes(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		var seasons []orders.Place
+		for n := range rapid.IntRange(2, 4).Draw(r, "seasons") {
+			at := orders.Place{Season: n}
+			first := rapid.SampledFrom([]int{1, 1, 13}).Draw(r, "first")
+			for e := range rapid.IntRange(1, 14).Draw(r, "length") {
+				at.Episodes = append(at.Episodes, first+e)
+			}
+			seasons = append(seasons, at)
+		}
+		numbering := func(season int) orders.Numbering {
+			x := orders.Numbering{Season: &season, Offset: rapid.IntRange(0, 9).Draw(r, "offset")}
+			start := rapid.IntRange(1, 9).Draw(r, "start")
+			to := rapid.IntRange(0, 3).Draw(r, "to")
+			ranges := []orders.Range{{Season: to, Start: start, End: start + 4, Offset: 1 - start}}
+			if x.Specials = ranges; rapid.Bool().Draw(r, "ranges") {
+				x.Ranges = ranges
+			}
+			return x
+		}
+		var anime []orders.Anime
+		for n := range rapid.IntRange(1, 4).Draw(r, "anime") {
+			at := numbering(n % len(seasons))
+			anime = append(anime, orders.Anime{ID: 11 + n, TVDBID: 77, TMDB: at, TVDB: numbering(n)})
+		}
+		of := rapid.SampledFrom(seasons).Draw(r, "of")
+		from := rapid.IntRange(0, len(of.Episodes)-1).Draw(r, "from")
+		some := of.Episodes[from:min(len(of.Episodes), from+rapid.IntRange(1, 3).Draw(r, "count"))]
+		at, series := orders.Place{Season: of.Season, Episodes: some}, orders.NewSeries(seasons, 77, anime)
+		all := series.Orders(at)
+		for _, layout := range []string{"jellyfin", "plex", "kodi", "emby"} {
+			for _, order := range []string{orders.TMDB, orders.TVDB, orders.AniDB, orders.Absolute} {
+				o := options(t, layout)
+				if all.In(order) == nil || o.Layout.RefuseOrder(order) != "" {
+					continue
+				}
+				rec := tv("/in/a.mkv", of.Season, some...)
+				rec.IDs, rec.Orders, rec.EpisodeTitles = &report.WorkIDs{TVDB: 77}, all, nil
+				rec.Order, rec.Season, rec.Episodes = order, &all.In(order).Season, all.In(order).Episodes
+				to := targetsOf(planOf(o, tree(rec.Path, "/out/"), rec), []report.Record{rec})[0]
+				if to == string(CodeNotContiguous) {
+					continue
+				}
+				read, there := release.Parse(to), orders.Place{}
+				there.Season, _ = read.Season()
+				for _, e := range read.Episodes {
+					there.Episodes = append(there.Episodes, int(e))
+				}
+				id := map[string]string{}
+				for _, of := range read.IDs {
+					id[of.Source] = of.Value
+				}
+				show, _, _ := strings.Cut(to, "/")
+				if orderOfFolder(show, order) != order {
+					r.Fatalf("%s has the order %s, not %s", show, orderOfFolder(show, order), order)
+				}
+				back := &there
+				if n, _ := strconv.Atoi(id[orders.AniDB]); order != orders.TMDB {
+					back = series.ToTMDB(order, n, there)
+				}
+				if diff := gocmp.Diff(&at, back); diff != "" {
+					r.Fatalf("%s: %s", to, diff)
+				}
+			}
+		}
+	})
 }
 
 // moved returns the records of the files after a plan.
