@@ -119,10 +119,11 @@ func openEngine(cfg *config.Config) (*apply.Engine, error) {
 func explainApplyError(ctx context.Context, err error, out *apply.Outcome) error {
 	if unfinished, ok := errors.AsType[*apply.UnfinishedError](err); ok {
 		if unfinished.MountErr != nil {
-			return usagef(missingDiskHint(unfinished.Run), "the run %s was interrupted, and %v; nothing was done",
+			return usagef(missingDiskHint(unfinished.Run), "the run %s was interrupted, and %v; this one did not begin",
 				unfinished.Run, unfinished.MountErr)
 		}
-		return usagef(continueOrUndoHint(unfinished.Run), "the run %s was interrupted; nothing was done", unfinished.Run)
+		return usagef(continueOrUndoHint(unfinished.Run), "the run %s was interrupted; this one did not begin",
+			unfinished.Run)
 	}
 	if gone, ok := errors.AsType[*apply.MountError](err); ok {
 		hint := lang.Text("mount the disk, or make the plan again; nothing was done")

@@ -112,9 +112,9 @@ func (o *organizeRun) promptForPlan(ctx context.Context, r *organize.Result) err
 				return err
 			}
 		case "l", "list":
-			out := bufio.NewWriter(o.f.streams.Out)
-			printSkipped(out, r, false, o.f.streams.OutWidth())
-			if err := out.Flush(); err != nil {
+			list := cutList{out: bufio.NewWriter(o.f.streams.Out), width: o.f.streams.OutWidth()}
+			list.saySkipped(r, false)
+			if err := list.out.Flush(); err != nil {
 				return err
 			}
 		case "?", "help":
@@ -320,62 +320,73 @@ func absSlashPath(name string) string {
 	return name
 }
 
-// printTree prints where a plan puts the files, in at most so many lines (0: all), and returns how many it omits.
-func printTree(f *factory, r *organize.Result, listSkipped bool, most int) (omitted int, err error) {
-	out, lines := bufio.NewWriter(f.streams.Out), 0
-	width := f.streams.OutWidth()
-	say := func(indent int, text string) {
-		text = ui.WrapHanging(strings.Repeat(" ", indent)+text, width, indent+2)
-		if lines += 1 + strings.Count(text, "\n"); most > 0 && lines > most {
-			omitted++
-			return
-		}
-		fmt.Fprintln(out, text)
+// cutList prints a list in at most so many lines (0: all).
+type cutList struct {
+	out                         *bufio.Writer
+	width, most, lines, omitted int
+}
+
+func (c *cutList) say(indent int, text string) {
+	text = ui.WrapHanging(strings.Repeat(" ", indent)+text, c.width, indent+2)
+	if c.lines += 1 + strings.Count(text, "\n"); c.most == 0 || c.lines <= c.most {
+		fmt.Fprintln(c.out, text)
+		return
 	}
+	if c.omitted++; c.omitted == 1 {
+		fmt.Fprintln(c.out, "  …")
+	}
+}
+
+// printTree prints where a plan puts the files and which are in conflict, in at most so many lines (0: all), and
+// returns how many it omits.
+func printTree(f *factory, r *organize.Result, listSkipped bool, most int) (omitted int, err error) {
+	out, width := bufio.NewWriter(f.streams.Out), f.streams.OutWidth()
+	conflicts := cutList{out: out, width: width}
+	if slices.ContainsFunc(r.Skipped, func(l organize.SkippedFile) bool { return l.Code.IsConflict() }) {
+		conflicts.most = (most + 1) / 2
+	}
+	tree := cutList{out: out, width: width, most: most - conflicts.most}
 	root, folder := -1, ""
 	for _, line := range targetLines(r) {
 		if line.root != root {
 			root, folder = line.root, ""
-			say(0, ui.Printable(r.Targets[root].Path))
+			tree.say(0, ui.Printable(r.Targets[root].Path))
 		}
 		if dir := path.Dir(line.target); dir != folder {
 			folder = dir
-			say(2, ui.Printable(dir))
+			tree.say(2, ui.Printable(dir))
 		}
 		to, from := ui.Printable(path.Base(line.target)), "← "+ui.Printable(line.source)
 		if width > 0 && ui.Width(to)+ui.Width(from)+6 > width {
-			say(4, to)
-			say(6, from)
+			tree.say(4, to)
+			tree.say(6, from)
 			continue
 		}
-		say(4, to+"  "+from)
+		tree.say(4, to+"  "+from)
 	}
-	if omitted > 0 {
-		fmt.Fprintln(out, "  …")
-	}
-	printSkipped(out, r, true, width)
+	conflicts.saySkipped(r, true)
 	if listSkipped {
-		printSkipped(out, r, false, width)
+		tree.saySkipped(r, false)
 	}
-	return omitted, out.Flush()
+	return tree.omitted + conflicts.omitted, out.Flush()
 }
 
-// printSkipped lists the files that are in conflict, or the other skipped ones.
-func printSkipped(out io.Writer, r *organize.Result, conflicts bool, width int) {
+// saySkipped lists the files that are in conflict, or the other skipped ones.
+func (c *cutList) saySkipped(r *organize.Result, conflicts bool) {
 	heading := map[bool]string{true: "in conflict", false: "skipped"}[conflicts]
 	for _, l := range r.Skipped {
 		if l.Code.IsConflict() != conflicts {
 			continue
 		}
 		if heading != "" {
-			fmt.Fprintln(out, lang.Say(heading))
+			c.say(0, lang.Say(heading))
 			heading = ""
 		}
 		why := lang.Say(l.Code.Meaning())
 		if l.Why != "" {
 			why += ": " + ui.Escaped(lang.Say(l.Why))
 		}
-		fmt.Fprintln(out, ui.WrapHanging(fmt.Sprintf("  %s  (%s)", ui.Printable(l.Path), why), width, 4))
+		c.say(2, fmt.Sprintf("%s  (%s)", ui.Printable(l.Path), why))
 	}
 }
 

@@ -462,7 +462,7 @@ func TestARunIsInterrupted(t *testing.T) {
 		}
 	}
 	out, err := s.program("apply", "plan").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "the run "+s.id+" was interrupted; nothing was done") {
+	if err == nil || !strings.Contains(string(out), "the run "+s.id+" was interrupted; this one did not begin") {
 		t.Errorf("%v: %s", err, out)
 	}
 	release := func() {}
@@ -671,6 +671,45 @@ func TestATallPlanFitsTheTerminal(t *testing.T) {
 	}
 	if _, plan, _ := strings.Cut(cut, out); strings.Count(plan, "\n") >= 10 {
 		t.Errorf("more than the terminal holds:\n%s", plan)
+	}
+}
+
+// Conflicts don't push a plan off the terminal: they are cut with it, and shown as a whole when asked.
+func TestManyConflictsFitTheTerminal(t *testing.T) {
+	s := newStand(t, upstream.Scenario{})
+	lib, out := filepath.Join(s.dir, "twice"), filepath.Join(s.dir, "out")
+	for _, dir := range []string{lib, out} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 20 {
+		for _, name := range []string{"Cowboy Bebop - %02d.mkv", "[G] Cowboy Bebop - %02d.mkv"} {
+			if i == 0 {
+				continue
+			}
+			if err := os.WriteFile(filepath.Join(lib, fmt.Sprintf(name, i)), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.WriteFile(filepath.Join(lib, "Cowboy Bebop - 20.mkv"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	term := onTerminal(t, 200, 24, s.env, "organize", lib, "--to", out)
+	for i, typed := range []string{"p\n", "q\n"} {
+		term.until("(?s)" + strings.Repeat("help: .*", i) + "help: $")
+		if _, err := io.WriteString(term.prompter, typed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, raw := term.end()
+	cut, whole, _ := strings.Cut(raw, "help: ")
+	_, plan, _ := strings.Cut(cut, out)
+	const last = "[G] Cowboy Bebop - 19.mkv (same"
+	if strings.Count(plan, "\n") >= 24 || !strings.Contains(plan, "S01E20.mkv  ←") || strings.Contains(plan, last) ||
+		!strings.Contains(plan, "(p lists them)") || !strings.Contains(whole, last) {
+		t.Errorf("at first:\n%s\nas a whole:\n%s", cut, whole)
 	}
 }
 

@@ -318,7 +318,7 @@ var codeMeanings = []codeMeaning{
 	{CodeExtra, "an extra, a trailer or a sample", false},
 	{CodeNotContiguous, "its episodes are not consecutive", false},
 	{CodeNotRegular, "not a regular file", false},
-	{CodeSameTarget, "two files would get the same name, or have the same episode", true},
+	{CodeSameTarget, "same name or episode as another file", true},
 	{CodeSameFile, "another hard link to a file in the plan", false},
 	{CodeSameFolder, "two works would get the same folder", true},
 	{CodeTwoFolders, "it already has two folders", true},
