@@ -22,18 +22,20 @@ import (
 
 func newDemo(f *factory) *cobra.Command {
 	var keep string
+	var serve bool
 	o := matchOptions{f: f}
 	cmd := &cobra.Command{Use: "demo", Short: "See it work: no key, no network, nothing left behind"}
 	f.setRun(cmd, matchFormats, func(c invocation) error {
 		o.format = c.format
-		return runDemo(f, c.Command, keep, &o)
+		return runDemo(f, c.Command, keep, serve, &o)
 	})
 	cmd.Flags().StringVar(&keep, "keep", "", "make everything in `DIR`, which must be new or empty, and leave it there")
+	cmd.Flags().BoolVar(&serve, "serve", false, "keep the stand-in running until Ctrl-C, to try other commands with it")
 	cmd.Flags().StringVar(&o.report, "report", "", "write a self-contained HTML page to `FILE`")
 	return cmd
 }
 
-func runDemo(f *factory, cmd *cobra.Command, keep string, o *matchOptions) (err error) {
+func runDemo(f *factory, cmd *cobra.Command, keep string, serve bool, o *matchOptions) (err error) {
 	o.roots = []string{"The demo's library"}
 	if err := o.check(o.roots); err != nil {
 		return err
@@ -89,7 +91,12 @@ func runDemo(f *factory, cmd *cobra.Command, keep string, o *matchOptions) (err 
 	if err := demoOrganize(&demoFactory, cmd, lib, o.format); err != nil {
 		return err
 	}
-	if f.quiet {
+	if serve {
+		f.say("\nThe stand-in runs until Ctrl-C. In another terminal:\n\n"+
+			"  export ANIVAULT_TMDB_BASE_URL=%s\n  export ANIVAULT_TMDB_TOKEN=demo-token\n  anivault match %s\n",
+			server.URL(), ui.ShellWord(filepath.Join(root, "library")))
+		<-cmd.Context().Done()
+		f.hasDrained = true
 		return nil
 	}
 	f.say("\nThe stand-in refused some requests and failed on others, on purpose.\nA second run would get " +

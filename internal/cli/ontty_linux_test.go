@@ -128,6 +128,34 @@ func TestDemoOnATerminal(t *testing.T) {
 	}
 }
 
+// With --serve, other commands work with the demo's stand-in until Ctrl-C.
+func TestTheDemoServes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the demo takes some seconds")
+	}
+	t.Parallel()
+	s := newStand(t, upstream.Scenario{})
+	term := onTerminal(t, 80, 24, append(s.env, "TMPDIR=/tmp"), "demo", "--serve") // a short path stays on its line
+	term.until(`anivault match \S+library\r`)
+	said := regexp.MustCompile(`export (\w+=\S+)`).FindAllStringSubmatch(term.shown(), -1)
+	match := exec.Command("anivault", "match", "Cowboy Bebop - 05.mkv")
+	match.Dir, match.Env = s.lib, s.env
+	for _, v := range said {
+		match.Env = append(match.Env, v[1])
+	}
+	out, err := match.CombinedOutput()
+	if len(said) != 2 || err != nil || !strings.Contains(string(out), `"tmdb_id":30991`) {
+		t.Errorf("%q: %v\n%s", said, err, out)
+	}
+	if asked := len(s.fake.Journal()); asked != 0 {
+		t.Errorf("another stand-in was asked %d times", asked)
+	}
+	term.press(ctrlC)
+	if status, raw := term.end(); status != 0 {
+		t.Errorf("exit status %d\n%s", status, raw)
+	}
+}
+
 // What is asked of colour and progress, on a terminal and in a pipe.
 func TestColourAndProgressAreAskedFor(t *testing.T) {
 	for _, tt := range []struct {

@@ -88,6 +88,13 @@ func (s *terminal) until(pattern string) {
 	}
 }
 
+// shown returns what the program has written so far.
+func (s *terminal) shown() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.raw.String()
+}
+
 // press types a key.
 func (s *terminal) press(key byte) {
 	s.t.Helper()

@@ -47,15 +47,9 @@ func MakeLibrary(root string) error {
 //go:embed faults.json
 var faultsJSON string
 
-// Server is a running fake TMDB server.
-type Server struct {
-	fake   *tmdbfake.Fake
-	server *tmdbfake.Server
-}
-
 // Start starts a server on loopback. It allows 40 requests per second, as TMDB documents, and fails according to the
 // demo's scenario. The caller must close it.
-func Start() (*Server, error) {
+func Start() (*tmdbfake.Server, error) {
 	limits, err := upstream.ParseLimits("sliding:40/1s")
 	if err != nil {
 		return nil, err
@@ -75,11 +69,5 @@ func Start() (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the stand-in: %w", err)
 	}
-	return &Server{fake, server}, nil
+	return server, nil
 }
-
-// URL returns the base URL of the server.
-func (s *Server) URL() string { return s.server.URL() }
-
-// Close stops the server.
-func (s *Server) Close() error { return s.server.Close() }
