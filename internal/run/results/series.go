@@ -220,7 +220,7 @@ func (k *StoredSeries) ReadRecords(records []report.Record, files []library.File
 }
 
 // layoutVersion is the version of the stored layout. It is part of every key, so versions can share a store.
-const layoutVersion = 12
+const layoutVersion = 13
 
 type codec struct {
 	wire.Codec
@@ -370,7 +370,7 @@ func (c *codec) record(r *report.Record) {
 		c.text(&d.IMDB)
 		c.ints(&d.TVDB, &d.AniDB, &d.AniList, &d.MAL)
 	})
-	codeOptional(c, &r.Orders, (*codec).orders)
+	c.orders(r)
 	codeList(c, &r.Candidates, func(c *codec, o *report.Candidate) {
 		c.textList(&o.Kind, &o.Title)
 		c.ints(&o.TMDBID, &o.Year)
@@ -379,14 +379,30 @@ func (c *codec) record(r *report.Record) {
 	codeOptional(c, &r.Parsed, (*codec).parsed)
 }
 
-func (c *codec) orders(o *orders.Orders) {
-	place := func(c *codec, p *orders.Place) {
+// orders leaves out TMDB's place, which is the record's own.
+func (c *codec) orders(r *report.Record) {
+	there := r.Orders != nil
+	if c.Bool(&there); !there {
+		return
+	}
+	if c.Reading() {
+		if r.Season == nil {
+			c.Fail()
+			return
+		}
+		var both struct {
+			all  orders.Orders
+			tmdb orders.Place
+		}
+		both.tmdb = orders.Place{Season: *r.Season, Episodes: r.Episodes}
+		both.all.TMDB, r.Orders = &both.tmdb, &both.all
+	}
+	o := r.Orders
+	codeList(c, &o.Absolute, (*codec).int)
+	codeOptional(c, &o.TVDB, func(c *codec, p *orders.Place) {
 		c.int(&p.Season)
 		codeList(c, &p.Episodes, (*codec).int)
-	}
-	codeOptional(c, &o.TMDB, place)
-	codeList(c, &o.Absolute, (*codec).int)
-	codeOptional(c, &o.TVDB, place)
+	})
 	codeOptional(c, &o.AniDB, func(c *codec, p *orders.AniDBPlace) {
 		c.int(&p.ID)
 		c.Bool(&p.Special)

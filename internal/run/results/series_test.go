@@ -102,9 +102,10 @@ func anyRecord(t *rapid.T) report.Record {
 			AniDB: rapid.Int().Draw(t, "work's anidb"), AniList: rapid.Int().Draw(t, "anilist"), MAL: rapid.Int().Draw(t, "mal"),
 		}
 	}
-	if rapid.Bool().Draw(t, "counted") {
+	if rapid.Bool().Draw(t, "counted") && r.Season != nil {
 		r.Orders = &orders.Orders{
-			TMDB: &orders.Place{Season: rapid.Int().Draw(t, "season"), Episodes: ints("episodes")}, Absolute: ints("absolute"),
+			TMDB: &orders.Place{Season: *r.Season, Episodes: r.Episodes}, Absolute: ints("absolute"),
+			TVDB:  &orders.Place{Season: rapid.Int().Draw(t, "tvdb season"), Episodes: ints("tvdb")},
 			AniDB: &orders.AniDBPlace{ID: rapid.Int().Draw(t, "anime"), Special: rapid.Bool().Draw(t, "special")},
 		}
 	}
