@@ -317,7 +317,7 @@ func (t *Tally) Add(r Record) {
 		t.sum.Errors++
 	}
 	x := t.problemOf(r)
-	if x.add(r); x.files == 1 && r.Status == Matched {
+	if x.add(r); x.files == 1 && r.Status == Matched && r.Orders == nil { // otherwise only the order is missing
 		x.pin = pinCommand(&r)
 	}
 }
