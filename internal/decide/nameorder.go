@@ -62,7 +62,7 @@ func (d *Deciders) readInOrder(ctx context.Context, s *series, res *resolution) 
 		order = cmp.Or(s.pin.Order, order)
 	}
 	if order == "" || order == orders.TMDB || res.Status != match.Matched || res.Kind != match.TV || res.Entry == nil ||
-		s.pin != nil && s.pin.Season != nil {
+		s.pin != nil && (s.pin.Season != nil || s.pin.Offset != 0) {
 		return
 	}
 	var of animeOfEntry
@@ -90,7 +90,7 @@ func (d *Deciders) readInOrder(ctx context.Context, s *series, res *resolution) 
 		if order == orders.AniDB && len(r.Seasons) == 0 && !isSpecial(r) {
 			season, stated = 1, true // an anime has no seasons
 		}
-		if numbers, whole := wholeNumbers(r.Episodes); stated && whole {
+		if numbers, whole := wholeNumbers(r.Episodes); stated && whole && r.Kind != release.Extra {
 			if at := toTMDB(orders.Place{Season: season, Episodes: numbers}); at != nil {
 				own := withEpisodes(r, at.Season, at.Episodes)
 				own.Kind, own.Special, own.EpisodeTitle = release.Episode, "", ""
