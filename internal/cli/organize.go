@@ -345,8 +345,8 @@ func (o *organizeRun) printPlanSummary(r *organize.Result) {
 	}
 	sameTarget := func(l organize.SkippedFile) bool { return l.Code == organize.CodeSameTarget }
 	if !o.f.quiet && !o.options.LabelVersions && slices.ContainsFunc(r.Skipped, sameTarget) {
-		printHint(o.f.streams, "--on-conflict version keeps several versions of one episode or film side by side, "+
-			"where their names tell them apart")
+		printHint(o.f.streams, "--on-conflict version keeps several versions of a film side by side (with --layout plex, "+
+			"of an episode too), where their names tell them apart")
 	}
 	if o.recordsFile == "" && !o.match.interactive && s.Left > 0 && !o.f.quiet && o.f.streams.InTTY {
 		printHint(o.f.streams, "with --interactive it asks about the files that it skips, one title at a time")
