@@ -148,7 +148,8 @@ func (p lexer) readCounter(i, j int) (token, bool) {
 		return token{start: i, end: j + len("シリーズ"), tag: tagSeason, num: n}, true
 	}
 	switch {
-	case isEpisodeCounter(u), isPoeticCounter(u) && i > 0 && !isCJK(next):
+	case isEpisodeCounter(u),
+		isPoeticCounter(u) && i > 0 && !isCJK(next) && !strings.ContainsAny(p.w.text[j+size:], "話话集回"):
 		t.tag = tagEpisode
 	case strings.ContainsRune("巻卷권", u):
 		t.tag = tagVolume

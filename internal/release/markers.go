@@ -259,7 +259,10 @@ func markPart(p *markerStage, i int) bool {
 			n, ok = lists().cardinals[p.w.lower(i+1)]
 		}
 	}
-	if ok {
+	switch {
+	case ok && !p.seasonSpan.empty() && p.seasonSpan.to == i && p.w.roleAt(p.seasonSpan.from) == seriesWord:
+		p.setEpisode(i, i+2, float64(n)) // "Series 2 Part 7": British serials count episodes as parts
+	case ok:
 		p.setPart(i, i+2, n)
 	}
 	return ok

@@ -73,7 +73,8 @@ func (p *markerStage) cursorAfterSeasonWord(i int) (c cursor, plural, ok bool) {
 			break
 		}
 		if !p.w.isPlainNumber(i+1) || p.w.length(i+1) > 2 ||
-			!isSpacedDash(p.w.gapBefore(i)) && p.w.roleAt(i+2) != episodeWord && p.w.inSameBracket(i+1, i+2) && !counted {
+			!isSpacedDash(p.w.gapBefore(i)) && p.w.roleAt(i+2) != episodeWord && p.w.roleAt(i+2) != partWord &&
+				p.w.inSameBracket(i+1, i+2) && !counted {
 			return c, false, false
 		}
 	default:

@@ -167,6 +167,7 @@ var otherwise = map[string][]string{
 		"D 银色铁道 (2024)",
 		"Silver Rail E1.mp4",
 		"Silver Rail Season 1 Episode IX",
+		"Silver Rail Series 2 Part VII.avi",
 		"Silver.Rail.AMZN.WEB-DL.1080p-QUIET",
 		"Silver.Rail.DUBBED.GERMAN.DL.2015.1080p.BluRay.x264-QUIET",
 		"Silver.Rail.NF.1080p.WEB-DL.DDP5.1.x264-QUIET",
