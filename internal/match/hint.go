@@ -259,8 +259,13 @@ func subtitleOf(t entryTitle, titles []entryTitle) string {
 	return strings.TrimSpace(strings.TrimPrefix(t.norm, t.withoutSubtitle))
 }
 
-func (p *placer) showHasSubtitle() bool {
-	return slices.ContainsFunc(p.titles, func(t entryTitle) bool { return t.primary && subtitleOf(t, p.titles) != "" })
+// subtitleMayBeOfShow reports whether an official title of the show goes on where an arc of the name begins.
+func (p *placer) subtitleMayBeOfShow() bool {
+	return slices.ContainsFunc(p.titles, func(t entryTitle) bool {
+		return t.primary && slices.ContainsFunc(p.hint.Arcs, func(a ArcTitle) bool {
+			return hasWordPrefix(t.norm, strings.TrimSpace(strings.TrimSuffix(a.Title, a.Remainder)))
+		})
+	})
 }
 
 // distinctiveWords returns the words of a subtitle that are not in the show's own subtitle: if the show is "Title:

@@ -276,10 +276,10 @@ func placeInSecondSeason(p *placer) placement {
 		return placement{}
 	}
 	seasons := splitRuns(p.episodes, 1<<62)
-	if len(seasons) != 2 || len(splitRuns(seasons[0], courPause)) > 1 || len(p.specials) >= p.highestNumber() {
+	if len(seasons) != 2 || len(splitRuns(p.episodes, courPause)) > 2 || len(p.specials) >= p.highestNumber() {
 		return placement{}
 	}
-	if p.showHasSubtitle() {
+	if p.subtitleMayBeOfShow() {
 		return placement{} // the subtitle may belong to the first season
 	}
 	ofShow := func(a ArcTitle) bool { return p.isShowTitle(longestTitlePrefix(a.Title, p.titles), title.MayBeReading) }

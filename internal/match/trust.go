@@ -125,6 +125,13 @@ var doubts = []struct {
 	{"the title ends in a season that TMDB does not have", 0.6, func(p *placer, _ placement) bool {
 		return p.hint.lacksSeason && !p.statesSeason()
 	}},
+	{"the season may be counted within a part of the show", 0.5, func(p *placer, at placement) bool {
+		t := p.hint.matched // "Title Act II" of "Title Act II Second Season"
+		inName := func(o release.Title) bool { return title.Normalize(o.Text) == t.norm }
+		return at.method == viaSeason && at.season > 1 && p.statesSeason() && t.sequel.Season > 1 && !t.primary &&
+			longestTitlePrefix(t.base, p.titles) != "" && slices.ContainsFunc(p.rel.Titles, inName) &&
+			!slices.ContainsFunc(p.titles, func(o entryTitle) bool { return o.norm == t.base })
+	}},
 	{"TMDB has no final season", 0.5, func(p *placer, _ placement) bool {
 		return p.saysFinal() && !p.hasSeveralSeasons()
 	}},
@@ -188,7 +195,7 @@ func mayBeOtherSeason(p *placer, at placement) bool {
 	case p.isShowTitle(t.norm, nil), p.anotherTitleNamesShow():
 		return false
 	case title.Script(t.norm) != "ja" && p.isShowTitle(t.norm, title.MayBeReading) &&
-		(plain == "" || !p.isShowTitle(plain, title.MayBeReading)):
+		(plain == "" || !p.isShowTitle(plain, title.MayBeReading)) && !p.hasCloserReading(t):
 		return p.hasBetterReading(t)
 	case plain == "" && len(p.specials) < p.highestNumber() && longerTitlesExist(p, t.norm):
 		return false
@@ -214,6 +221,17 @@ func (p *placer) anotherTitleNamesShow() bool {
 		return t.From == release.FromName && p.isShowTitle(title.Normalize(t.Text), nil) &&
 			!slices.ContainsFunc(p.rel.Titles, longer)
 	})
+}
+
+// hasCloserReading reports whether another Latin title of the entry, and not this one, reads exactly like the show's.
+func (p *placer) hasCloserReading(t entryTitle) bool {
+	exact := func(latin entryTitle) bool {
+		return title.Script(latin.alt.Title) == "latin" && slices.ContainsFunc(p.titles, func(o entryTitle) bool {
+			_, ok := title.ReadingMisfit(o.text, latin.norm)
+			return ok && o.primary && title.MayBeReading(o.text, latin.norm)
+		})
+	}
+	return !exact(t) && slices.ContainsFunc(p.titles, exact)
 }
 
 // hasBetterReading reports whether t, which may be the reading of the show's Japanese title, says more than that: the

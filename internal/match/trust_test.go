@@ -249,6 +249,39 @@ func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
 			"a third season that TMDB has as the fourth", club(first, second, season(4, "1-12@2011-04-06")),
 			rel("Lantern Club", inSeason(3)), 7, "S04E07?",
 		},
+		{
+			"a second season of a part", club(first, second, season(3, "1-12@2012-04-07")).alt("Lantern Club Act II"),
+			rel("Lantern Club Act II", inSeason(2)), 3, "S02E03?",
+		},
+		{
+			"a second season, and the title counts it too", club(first, second).alt("Light", "Light II"),
+			rel("Light II", inSeason(2)), 3, "S02E03",
+		},
+		{
+			"a title that reads like the show's, and another reads exactly like it",
+			series(31, "Beacon Hill", "灯守山 星屑たちの夜", 2009, first, second).alt("Toumoriyama: Hoshikuzu-tachi no Yoru",
+				"Toumoriyama: Inochi no Tani"), rel("Toumoriyama: Inochi no Tani"), 3, "S01E03?",
+		},
+		{
+			"a title that reads like the show's, and no other does",
+			series(31, "Beacon Hill", "灯守山 星屑たちの夜", 2009, first, second).alt("Toumoriyama: Hoshikuzutachi no Yoru"),
+			rel("Toumoriyama: Hoshikuzutachi no Yoru"), 3, "S01E03",
+		},
+		{
+			"a subtitle behind a whole title, and another title has one",
+			series(31, "Beacon Club Shines", "ビーコンクラブ", 2009, first, second).alt("Beacon Club", "Biikon Kurabu",
+				"Biikon Kurabu Double"),
+			rel("Biikon Kurabu Double"), 3, "S02E03",
+		},
+		{
+			"a subtitle behind a title that has one", series(31, "Beacon Club Shines", "灯台部", 2009, first, second).alt(
+				"Beacon Club", "Beacon Club Double"), rel("Beacon Club Double"), 3, "S01E03?",
+		},
+		{
+			"a subtitle, and the second season has two cours",
+			club(first, season(2, "1-12@2010-04-07", "13-24@2010-10-06")).alt("Lantern Club Double"),
+			rel("Lantern Club Double"), 3, "S01E03?",
+		},
 		{"the film's title beside it", club(first), read(rel("Lantern Club"), "剧场版 Lantern Club"), 1, "S01E01?"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
