@@ -129,6 +129,30 @@ func TestAPartThatNoSeasonIsCalled(t *testing.T) {
 			rel("Silver Road Winter Night", file), "tv 5 S00E01",
 		},
 		{
+			"the only special, and the file is the first",
+			alone(two("Silver Road", season(0, "1-1"), first).alt("Silver Road Winter Night")),
+			rel("Silver Road Winter Night", eps(1)), "tv 5 S00E01",
+		},
+		{
+			"the only special, and the file is the second",
+			alone(two("Silver Road", season(0, "1-1"), first).alt("Silver Road Winter Night")),
+			rel("Silver Road Winter Night", eps(2)), "tv 5 S01E02",
+		},
+		{
+			"the first of two specials", alone(two("Silver Road", season(0, "1-2"), first).alt("Silver Road Winter Night")),
+			rel("Silver Road Winter Night", eps(1)), "tv 5 -",
+		},
+		{
+			"the only special, and two seasons",
+			alone(two("Silver Road", season(0, "1-1"), first, second).alt("Silver Road Winter Night")),
+			rel("Silver Road Winter Night", eps(1)), "tv 5 -",
+		},
+		{
+			"the only special, and the subtitle may be the show's",
+			alone(two("Silver Road: First Light", season(0, "1-1"), first).alt("Silver Road", "Silver Road Winter Night")),
+			rel("Silver Road Winter Night", eps(1)), "tv 5 -",
+		},
+		{
 			"one of two specials", alone(two("Silver Road", season(0, "1-2"), first).alt("Silver Road Winter Night")),
 			rel("Silver Road Winter Night", file), "tv 5 -",
 		},

@@ -231,22 +231,26 @@ func placeInOnlySpecial(p *placer) placement {
 		rest != p.hint.matched.norm && !words().wholeShowWords[rest] {
 		return p.placementAt(p.specials, viaOnlySpecial, "%q is one file, and there is only one special", p.hint.matched.text)
 	}
-	if p.hint.Remainder == "" || p.showHasSubtitle() {
+	if p.hint.Remainder == "" || p.subtitleMayBeOfShow() {
 		return placement{}
 	}
 	return p.placementAt(p.specials, viaOnlySpecial, "%q names a part of the show, and there is only one special",
 		p.hint.Remainder)
 }
 
-// placeInOnlySpecialWork takes the special with the file's number, if the show has one season and all specials have the
-// same name except for their numbers.
+// placeInOnlySpecialWork takes the special with the file's number, if the show has one season and one special, or all
+// specials have the same name except for their numbers.
 func placeInOnlySpecialWork(p *placer) placement {
-	if len(p.specials) < 2 || len(p.numbers) != 1 || p.hasSeveralSeasons() || p.hint.Remainder == "" || p.hint.Arc > 0 ||
-		p.part > 0 || p.season > 0 || p.showHasSubtitle() {
+	if len(p.numbers) != 1 || p.hasSeveralSeasons() || p.hint.Remainder == "" || p.hint.Arc > 0 || p.part > 0 ||
+		p.season > 0 || p.subtitleMayBeOfShow() {
 		return placement{}
 	}
+	if len(p.specials) == 1 && p.highestNumber() == 1 {
+		return p.placementAt(p.specials, viaOnlySpecial, "%q names a part of the show, and there is only one special",
+			p.hint.Remainder)
+	}
 	other := func(n specialName) bool { return n.number == 0 || n.withoutNumber != p.specialNames[0].withoutNumber }
-	if slices.ContainsFunc(p.specialNames, other) {
+	if len(p.specials) < 2 || slices.ContainsFunc(p.specialNames, other) {
 		return placement{}
 	}
 	i := slices.IndexFunc(p.specialNames, func(n specialName) bool { return n.number == p.numbers[0] })
