@@ -110,6 +110,9 @@ func (b *bench) scores() error {
 				fmt.Printf("\n== %s names without source %s\n", list.label, mostOfReal)
 				r.print(func(group string) bool { return group != mostOfReal })
 			}
+			if err := b.printSpecials(r.verdict); err != nil {
+				return err
+			}
 			r.printClasses()
 			if list.label == "real" {
 				r.printWithoutEachSource()

@@ -1,14 +1,21 @@
 package main
 
-// undecided returns, by row, why no catalogue tells the place: TMDB lacks the episode, or several specials have its
-// number because the lists do not say which of them it is. A row with another accepted place is decided by that.
-func (b *bench) undecided(rows []row) (map[int]string, error) {
+import "fmt"
+
+// series returns the catalogue's series by id.
+func (b *bench) series() (map[int]listedWork, error) {
 	works := map[int]listedWork{}
-	err := readLines(b.catalogue(), func(w listedWork) {
+	return works, readLines(b.catalogue(), func(w listedWork) {
 		if w.Kind == "tv" {
 			works[w.ID] = w
 		}
 	})
+}
+
+// undecided returns, by row, why no catalogue tells the place: TMDB lacks the episode, or several specials have its
+// number because the lists do not say which of them it is. A row with another accepted place is decided by that.
+func (b *bench) undecided(rows []row) (map[int]string, error) {
+	works, err := b.series()
 	out := map[int]string{}
 	for i, r := range rows {
 		why := ""
@@ -39,18 +46,24 @@ func (w listedWork) undecided(p place) string {
 		if first < begin || last >= begin+s.Count {
 			return "the season has no such episode"
 		}
-		claims := 0
-		for _, c := range s.Cours {
-			if s.Number == 0 && first > c.Offset && first <= c.Offset+max(c.Count, 1) {
-				claims++
-			}
-		}
-		if claims > 1 {
+		if s.Number == 0 && w.claims(first) > 1 {
 			return "several specials have the number"
 		}
 		return ""
 	}
 	return "there is no such season"
+}
+
+// claims counts the anime of the lists that have an episode of season 0.
+func (w listedWork) claims(episode int) (n int) {
+	for _, s := range w.Seasons {
+		for _, c := range s.Cours {
+			if s.Number == 0 && episode > c.Offset && episode <= c.Offset+max(c.Count, 1) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // bounds returns the first and the last number of a truth's episodes.
@@ -68,4 +81,32 @@ func bounds(episodes any) (first, last int) {
 		last, _ = bounds(e["to"])
 	}
 	return first, last
+}
+
+// printSpecials prints how specials come out whose number exactly one anime of the lists claims. The others can't be
+// told apart by anybody.
+func (b *bench) printSpecials(v *verdict) error {
+	works, err := b.series()
+	fmt.Printf("\nspecials whose number one entry alone claims\n")
+	printPartsHead("percent")
+	claimed := func(i int) bool {
+		season, _ := v.rows[i].Season.(float64)
+		first, _ := bounds(v.rows[i].Episode)
+		return v.rows[i].Kind == "tv" && v.rows[i].Episode != nil && season == 0 &&
+			works[v.rows[i].TMDB].claims(first) == 1
+	}
+	right := func(i int) bool { _, failed := v.failed[i]; return !failed }
+	for _, m := range []struct {
+		label string
+		of    func(i int) (bool, bool)
+	}{
+		{"placed", func(i int) (bool, bool) { return claimed(i), v.records[i].placed() }},
+		{"right", func(i int) (bool, bool) { return claimed(i), right(i) }},
+		{"right of placed", func(i int) (bool, bool) { return claimed(i) && v.records[i].placed(), right(i) }},
+		{"sure and wrong", func(i int) (bool, bool) { return claimed(i) && v.records[i].sure(), v.wrong(i) }},
+	} {
+		read, unread := v.count(anything, m.of)
+		printParts(m.label, read, unread)
+	}
+	return err
 }
