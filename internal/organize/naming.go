@@ -311,7 +311,7 @@ var layoutTable = []struct {
 		Movie:   folderAndFile("{title}< ({year})>"),
 	}, Layout{
 		episodeSeparator: "E", allowsGaps: true, extrasFolder: "extras",
-		fixedOrders: "Kodi takes the order from its scraper's settings, and the scrapers have no other: choose tmdb or tvdb",
+		fixedOrders: "organize can't tell Kodi's scrapers of this order: choose tmdb or tvdb",
 	}},
 	{"emby", jellyfinTemplates, Layout{episodeSeparator: "-E", extrasFolder: "extras"}},
 	{CustomLayout, jellyfinTemplates, Layout{episodeSeparator: "-E", extrasFolder: "extras"}},
