@@ -43,7 +43,8 @@ func TestTheAnimeThatHoldsAFile(t *testing.T) {
 		{"a season that no list has", cours, 3, []int{405}, 0},
 		{"two at one place", []index.Candidate{at(10, 1, 0), at(11, 1, 0)}, 1, []int{3}, 0},
 		{"one that TMDB has folded", []index.Candidate{at(10, 1, 0), at(11, 7, 0)}, 1, []int{20}, 0},
-		{"a special between two", specials, 0, []int{2}, 20},
+		{"a special's first episode", specials, 0, []int{1}, 20},
+		{"perhaps no longer that special", specials, 0, []int{2}, 0},
 		{"the last special's first episode", specials, 0, []int{3}, 21},
 		{"perhaps no longer the last special", specials, 0, []int{4}, 0},
 		{"one by one, numbers that go on", ranged, 3, []int{412}, 30},
@@ -54,7 +55,8 @@ func TestTheAnimeThatHoldsAFile(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := animeOfEntry{indexMapping{entry: series}, c.siblings}
-			if got := h.forDecision(match.Decision{Season: &c.season, Episodes: c.episodes}); got != c.want {
+			d := match.Decision{Season: &c.season, Episodes: c.episodes}
+			if got := h.forDecision(d, counter(series, c.siblings)); got != c.want {
 				t.Errorf("anime %d holds it, want %d", got, c.want)
 			}
 		})
@@ -80,15 +82,19 @@ func TestTheAnimeThatHoldsAFile(t *testing.T) {
 		})
 	}
 	t.Run("without a place", func(t *testing.T) {
-		if got := (animeOfEntry{indexMapping{entry: series}, cours[2:]}).forDecision(match.Decision{}); got != 0 {
+		if got := (animeOfEntry{indexMapping{entry: series}, cours[2:]}).forDecision(match.Decision{}, nil); got != 0 {
 			t.Errorf("anime %d holds it, want none", got)
 		}
 	})
 	film := &match.Entry{Kind: match.Movie}
 	for n, want := range []int{0, 50, 0} {
 		two := []index.Candidate{{AniDBID: 50}, {AniDBID: 51}}
-		if got := (animeOfEntry{indexMapping{entry: film}, two[:n]}).forDecision(match.Decision{}); got != want {
+		if got := (animeOfEntry{indexMapping{entry: film}, two[:n]}).forDecision(match.Decision{}, nil); got != want {
 			t.Errorf("of %d anime of a film it is %d, want %d", n, got, want)
 		}
 	}
+}
+
+func counter(e *match.Entry, siblings []index.Candidate) func() *orders.Series {
+	return func() *orders.Series { return ordersOf(e, siblings) }
 }

@@ -3,12 +3,12 @@ package decide
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/nfo"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/tmdb"
 )
 
@@ -202,7 +202,7 @@ func findAnimeOfEntry(x *index.Index, e *match.Entry) (animeOfEntry, error) {
 	return h, err
 }
 
-func (h animeOfEntry) forDecision(d match.Decision) int {
+func (h animeOfEntry) forDecision(d match.Decision, series func() *orders.Series) int {
 	switch {
 	case h.entry == nil:
 		return 0
@@ -216,15 +216,7 @@ func (h animeOfEntry) forDecision(d match.Decision) int {
 	case len(d.Episodes) == 0:
 		return h.forSeason(*d.Season)
 	}
-	one := 0
-	for _, n := range d.Episodes {
-		a := h.forEpisode(*d.Season, n)
-		if a == 0 || one != 0 && a != one {
-			return 0
-		}
-		one = a
-	}
-	return one
+	return series().Anime(orders.Place{Season: *d.Season, Episodes: d.Episodes})
 }
 
 func (h animeOfEntry) forSeason(season int) int {
@@ -242,69 +234,4 @@ func (h animeOfEntry) forSeason(season int) int {
 
 func (h animeOfEntry) seasonMissing(c index.Candidate) bool {
 	return c.Season != nil && *c.Season > 0 && len(h.episodeNumbers(*c.Season)) == 0
-}
-
-// forEpisode returns the AniDB id of the only anime that has an episode, or 0. The lists say only where an anime
-// begins, so an episode belongs to the last anime that begins before it. The last special is taken to have a single
-// episode.
-func (h animeOfEntry) forEpisode(season, episode int) int {
-	list := h.episodeNumbers(season)
-	at := slices.Index(list, episode) + 1 // the lists count from the start of the season
-	if at == 0 {
-		return 0
-	}
-	best, count, next := index.Candidate{}, 0, 0
-	best.Offset = -1
-	add := func(c index.Candidate, offset int) {
-		switch {
-		case offset >= at:
-			if next == 0 || offset < next {
-				next = offset
-			}
-		case offset > best.Offset:
-			best, count = c, 1
-			best.Offset = offset
-		case offset == best.Offset && c.AniDBID != best.AniDBID:
-			count++
-		}
-	}
-	for _, c := range h.siblings {
-		offset, holds := h.startOffset(c, season, at, episode)
-		if h.seasonMissing(c) && season > 0 {
-			return 0
-		}
-		if holds {
-			add(c, offset)
-		}
-	}
-	if count != 1 || season == 0 && next == 0 && at != best.Offset+1 {
-		return 0
-	}
-	return best.AniDBID
-}
-
-func (h animeOfEntry) startOffset(c index.Candidate, season, at, episode int) (offset int, holds bool) {
-	for _, r := range c.Ranges {
-		if r.Season != season {
-			continue
-		}
-		for _, n := range []int{at, episode} {
-			from := n - r.Offset
-			if len(r.Pairs) == 0 && r.Start > 0 && from >= r.Start && (r.End == 0 || from <= r.End) {
-				return at - 1, true
-			}
-		}
-		for _, target := range r.Pairs {
-			if slices.Contains(target, at) {
-				return at - 1, true
-			}
-		}
-	}
-	switch {
-	case len(c.Ranges) > 0:
-		return 0, false
-	case c.Absolute:
-		return 0, season > 0
-	}
-	return c.Offset, c.Season != nil && *c.Season == season
 }

@@ -36,14 +36,10 @@ func (t *titleIndex) elsewhere(res match.Resolution) func(*match.Decision) {
 	count := sync.OnceValue(func() *orders.Series { return ordersOf(e, anime.siblings) })
 	return func(d *match.Decision) {
 		d.IDs = e.IDs
-		id := anime.forDecision(*d)
 		if d.Season != nil && len(d.Episodes) > 0 {
 			d.Orders = count().Orders(orders.Place{Season: *d.Season, Episodes: d.Episodes})
-			if exact := d.Orders.AniDB; exact != nil {
-				id = exact.ID
-			}
 		}
-		if one := known[id]; one.AniDB != 0 {
+		if one := known[anime.forDecision(*d, count)]; one.AniDB != 0 {
 			d.IDs.AniDB, d.IDs.AniList, d.IDs.MAL = one.AniDB, one.AniList, one.MAL
 		}
 	}

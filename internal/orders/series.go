@@ -87,7 +87,7 @@ func (x *Numbering) target(special bool, n int) target {
 	}
 	switch {
 	case excluded || special:
-	case x.Absolute:
+	case x.Absolute && len(x.Ranges) == 0:
 		return target{0, []int{n + x.Offset}, 1 + x.Offset, byAbsolute}
 	case x.Season != nil:
 		return target{*x.Season, []int{n + x.Offset}, 1 + x.Offset, bySeason}
@@ -237,6 +237,9 @@ func NewSeries(seasons []Place, tvdb int, anime []Anime) *Series {
 	for i, a := range anime {
 		end, tvdbEnd := len(s.spots), math.MaxInt
 		for j := range anime {
+			if n := anime[j].TMDB.Season; n != nil && *n > 0 && s.seasons[*n] == nil {
+				end = 0 // TMDB may have put that season's episodes anywhere
+			}
 			if starts[j] > starts[i] {
 				end = min(end, starts[j])
 			}
@@ -353,6 +356,18 @@ func (s *Series) Orders(p Place) *Orders {
 		o.AniDB = &AniDBPlace{id, at.Season == 0, at.Episodes}
 	}
 	return o
+}
+
+// Anime returns AniDB's id of the only anime that has the episodes of TMDB, 0 if there is none.
+func (s *Series) Anime(p Place) (id int) {
+	for _, at := range spotsOf(0, p) {
+		u := s.anidb[0][at]
+		if u == nil || u.bad || id != 0 && id != u.anime {
+			return 0
+		}
+		id = u.anime
+	}
+	return id
 }
 
 // ToTMDB returns TMDB's place of episodes that are known in another order, which is not a group's; nil if it is not

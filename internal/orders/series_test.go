@@ -110,6 +110,9 @@ func TestTheListsFormsAreRightOrRefused(t *testing.T) {
 			"2 [4]":  "absolute [14], tvdb S0 [3], anidb 72 [4]",
 			"2 [12]": "absolute [22], tvdb S2 [11], anidb 72 [12]",
 		}},
+		908: {[]orders.Place{season(1, 1, 24)}, map[string]string{
+			"1 [20]": "absolute [20]", // perhaps the season that TMDB lacks
+		}},
 	} {
 		siblings, err := x.Siblings(tv)
 		if err != nil {
