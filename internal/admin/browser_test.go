@@ -76,7 +76,7 @@ func TestPagesInARealBrowser(t *testing.T) {
 	if got := x.limiter().Tuning.RateBase; got != 13 || !strings.Contains(text(), "35 → 13") {
 		t.Errorf("rate_base is %v; %.300s", got, text())
 	}
-	tab(`(e.innerText || "").startsWith("Ask TMDB nothing")`)
+	tab(`(e.innerText || "").startsWith("Pause requests")`)
 	submits()
 	if st := x.limiter().State.String(); st != "CacheOnly" || !strings.Contains(text(), "CacheOnly") {
 		t.Errorf("the limiter is in %s", st)
