@@ -73,6 +73,9 @@ func writeAndRename(path string, mode *fs.FileMode, fill func(io.Writer) error, 
 		if err != nil {
 			f.Close()
 			os.Remove(f.Name())
+			if in, ok := errors.AsType[*fs.PathError](err); ok && in.Path == f.Name() {
+				err = in.Err // people know path, not the temporary file
+			}
 			err = fmt.Errorf("write %s: %w", path, err)
 		}
 	}()

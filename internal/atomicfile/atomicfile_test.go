@@ -60,6 +60,13 @@ func TestAFailedWriteChangesNothingAndLeavesNothing(t *testing.T) {
 	if got := read(t, path); got != "old" {
 		t.Errorf("file holds %q after a failed write", got)
 	}
+	err = Write(path, 0o600, func(w io.Writer) error {
+		_ = w.(*os.File).Close()
+		return text("half")(w)
+	})
+	if want := "write " + path + ": file already closed"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v, %v", entries, err)

@@ -85,7 +85,7 @@ func (a *applyRun) printSummary(out *apply.Outcome, s *report.OrganizeSummary) {
 		{s.Kept, kept},
 	} {
 		if p.n > 0 {
-			parts = append(parts, lang.Sprintf(p.word, p.n))
+			parts = append(parts, lang.Sprintf(p.word, lang.Number(p.n)))
 		}
 	}
 	switch {

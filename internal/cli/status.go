@@ -189,8 +189,8 @@ func (v statusView) rows() rows {
 		out.add("process", "%s: %d running, %d waiting, %s", ui.Printable(p.ID), p.Running, p.Waiting, paceText(s, p))
 	}
 	if v.cache != nil {
-		out.add("cache", "%d answers (%d fresh, %d expired), %s of at most %s", v.cache.Entries, v.cache.Fresh,
-			v.cache.Expired, ui.Size(v.cache.Used), ui.Size(v.cache.MaxSize))
+		out.add("cache", "%s (%d fresh, %d expired), %s of at most %s", lang.Count(int(v.cache.Entries), "answer"),
+			v.cache.Fresh, v.cache.Expired, ui.Size(v.cache.Used), ui.Size(v.cache.MaxSize))
 	}
 	for i := range v.runs {
 		out.add("run", "%s", v.runs[i].text())

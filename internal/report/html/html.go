@@ -79,10 +79,8 @@ func Write(w io.Writer, p Page) error {
 	if err != nil {
 		return lang.Error("make report page: %w", err)
 	}
-	if _, err := io.WriteString(w, ui.EscapedLines(b.String())); err != nil {
-		return lang.Error("write report page: %w", err)
-	}
-	return nil
+	_, err = io.WriteString(w, ui.EscapedLines(b.String()))
+	return err
 }
 
 // WriteFile writes the page to a file atomically. The mode follows the umask, because the page is to be shared.
