@@ -2,8 +2,8 @@ package report
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -11,13 +11,12 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// This file writes records as JSON, driven by struct tags. It takes a third of the time of encoding/json, which matters
-// when an unchanged library is matched again, and it escapes every control character. Tags:
+// This file writes records as JSON, driven by struct tags. It takes less time than encoding/json, which matters when an
+// unchanged library is matched again, and it escapes every control character. Tags:
 //
 //	json:"name,omitempty"       as encoding/json has it
 //	constant:"type=match"       on a blank field: a field with a constant value
@@ -36,12 +35,12 @@ func FieldsOf(t reflect.Type, skippedTypes ...reflect.Type) []Field {
 
 func fieldsOf(t reflect.Type, prefix string, skippedTypes []reflect.Type) []Field {
 	var out []Field
-	for _, f := range encodingOf(t).fields {
+	for _, f := range encodingOf(t) {
 		out = append(out, Field{prefix + f.name, f.doc})
 		if f.bytesName != "" {
 			out = append(out, Field{prefix + f.bytesName, "the " + f.name + "'s own bytes in base64, where they are not UTF-8"})
 		}
-		inner, within := f.encoding.Type, prefix+f.name
+		inner, within := f.valueType, prefix+f.name
 		if inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
 		}
@@ -56,154 +55,111 @@ func fieldsOf(t reflect.Type, prefix string, skippedTypes []reflect.Type) []Fiel
 	return out
 }
 
-// encoding describes how values of a type are written. The encoder reads values through their addresses, because
-// reflection would take three times as long.
-type encoding struct {
-	reflect.Type
-	kind   reflect.Kind
-	size   uintptr
-	elem   *encoding       // of the element of a pointer or list
-	fields []fieldEncoding // of a struct
-}
-
 type fieldEncoding struct {
-	name, bytesName, doc        string
-	prefix                      string       // `,"name":`, or the whole text of a constant field
-	constant, omitEmpty, isText bool         // isText: the type is lang.Text
-	kind                        reflect.Kind // a copy of encoding.kind, which is faster to read here
-	offset                      uintptr
-	encoding                    *encoding
+	name, bytesName, doc string
+	prefix               string // `,"name":`, or the whole text of a constant field
+	constant, omitEmpty  bool
+	index                []int // for reflect.Value.FieldByIndex
+	valueType            reflect.Type
 }
 
 var (
-	encodings sync.Map // maps reflect.Type to *encoding
+	encodings sync.Map // maps the reflect.Type of a struct to its []fieldEncoding
 	timeType  = reflect.TypeFor[time.Time]()
 	textType  = reflect.TypeFor[lang.Text]() // written in English, because programs read it
 )
 
-func encodingOf(t reflect.Type) *encoding {
-	if f, ok := encodings.Load(t); ok {
-		return f.(*encoding)
+func encodingOf(t reflect.Type) (fields []fieldEncoding) {
+	if known, ok := encodings.Load(t); ok {
+		return known.([]fieldEncoding)
 	}
-	f := &encoding{Type: t, kind: t.Kind(), size: t.Size()}
-	switch {
-	case f.kind == reflect.Pointer || f.kind == reflect.Slice:
-		f.elem = encodingOf(t.Elem())
-	case f.kind == reflect.Struct && t != timeType:
-		f.readFields()
-	}
-	encodings.Store(t, f)
-	return f
-}
-
-func (f *encoding) readFields() {
-	for i := range f.NumField() {
-		field := f.Field(i)
+	for field := range t.Fields() {
 		if field.Anonymous {
-			for _, inner := range encodingOf(field.Type).fields {
-				inner.offset += field.Offset
-				f.fields = append(f.fields, inner)
+			for _, inner := range encodingOf(field.Type) {
+				inner.index = slices.Concat(field.Index, inner.index)
+				fields = append(fields, inner)
 			}
 			continue
 		}
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		fixed, constant := field.Tag.Lookup("constant")
-		if n := len(f.fields); field.Name == "_" && !constant && n > 0 {
-			f.fields[n-1].doc += " " + field.Tag.Get("doc")
+		if n := len(fields); field.Name == "_" && !constant && n > 0 {
+			fields[n-1].doc += " " + field.Tag.Get("doc")
 			continue
 		}
 		if constant {
 			name, fixed, _ = strings.Cut(fixed, "=")
 			fixed = `"` + fixed + `"`
 		}
-		f.fields = append(f.fields, fieldEncoding{
+		fields = append(fields, fieldEncoding{
 			name: name, bytesName: field.Tag.Get("bytes"), doc: field.Tag.Get("doc"), prefix: `,"` + name + `":` + fixed,
-			constant: constant, omitEmpty: options == "omitempty", isText: field.Type == textType,
-			kind: field.Type.Kind(), offset: field.Offset,
-			encoding: encodingOf(field.Type),
+			constant: constant, omitEmpty: options == "omitempty", index: field.Index, valueType: field.Type,
 		})
 	}
+	encodings.Store(t, fields)
+	return fields
 }
 
 // AppendJSON appends the struct that v points to as one line. It fails on a number that JSON cannot express.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
 	var w jsonEncoder
-	dst = w.appendValue(dst, encodingOf(reflect.TypeOf(v).Elem()), reflect.ValueOf(v).UnsafePointer())
+	dst = w.appendValue(dst, reflect.ValueOf(v).Elem())
 	return dst, w.err
 }
 
 type jsonEncoder struct{ err error }
 
-func (w *jsonEncoder) appendValue(b []byte, f *encoding, p unsafe.Pointer) []byte {
-	switch f.kind {
+func (w *jsonEncoder) appendValue(b []byte, v reflect.Value) []byte {
+	switch v.Kind() {
 	case reflect.String:
-		return appendString(b, *(*string)(p))
-	case reflect.Int:
-		return strconv.AppendInt(b, int64(*(*int)(p)), 10)
-	case reflect.Int64:
-		return strconv.AppendInt(b, *(*int64)(p), 10)
-	case reflect.Float64:
-		return w.appendFloat(b, *(*float64)(p))
-	case reflect.Bool:
-		return strconv.AppendBool(b, *(*bool)(p))
-	case reflect.Pointer:
-		return w.appendValue(b, f.elem, *(*unsafe.Pointer)(p))
-	case reflect.Slice:
-		return w.appendList(b, f.elem, unsafe.Pointer(unsafe.SliceData(*(*[]byte)(p))), listLen(p))
-	case reflect.Struct:
-		if f.Type == timeType {
-			return append((*time.Time)(p).UTC().AppendFormat(append(b, '"'), time.RFC3339), '"')
+		if v.Type() == textType {
+			return appendString(b, lang.Text(v.String()).String())
 		}
-		return w.appendObject(b, f, p)
+		return appendString(b, v.String())
+	case reflect.Int, reflect.Int64:
+		return strconv.AppendInt(b, v.Int(), 10)
+	case reflect.Float64:
+		return w.appendFloat(b, v.Float())
+	case reflect.Bool:
+		return strconv.AppendBool(b, v.Bool())
+	case reflect.Pointer:
+		return w.appendValue(b, v.Elem())
+	case reflect.Slice:
+		b = append(b, '[')
+		for i := range v.Len() {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = w.appendValue(b, v.Index(i))
+		}
+		return append(b, ']')
+	case reflect.Struct:
+		if v.Type() == timeType {
+			return append(v.Interface().(time.Time).UTC().AppendFormat(append(b, '"'), time.RFC3339), '"')
+		}
+		return w.appendObject(b, v)
 	default:
-		w.err = fmt.Errorf("write JSON: no form for a %s", f)
+		w.err = fmt.Errorf("write JSON: no form for a %s", v.Type())
 		return b
 	}
 }
 
-func listLen(p unsafe.Pointer) int { return len(*(*[]byte)(p)) }
-
-func (w *jsonEncoder) appendList(b []byte, elem *encoding, first unsafe.Pointer, n int) []byte {
-	b = append(b, '[')
-	for i := range n {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = w.appendValue(b, elem, unsafe.Add(first, uintptr(i)*elem.size))
-	}
-	return append(b, ']')
-}
-
-// appendObject appends a struct. It replaces the comma before the first field with the opening brace. Each field's kind
-// is computed in advance, which saves a third of the time.
-func (w *jsonEncoder) appendObject(b []byte, f *encoding, p unsafe.Pointer) []byte {
+// appendObject appends a struct. It replaces the comma before the first field with the opening brace.
+func (w *jsonEncoder) appendObject(b []byte, v reflect.Value) []byte {
 	start := len(b)
-	for i := range f.fields {
-		field := &f.fields[i]
-		at := unsafe.Add(p, field.offset)
+	for _, field := range encodingOf(v.Type()) {
+		value := v.FieldByIndex(field.index)
 		switch {
 		case field.constant:
 			b = append(b, field.prefix...)
-		case field.kind == reflect.String:
-			s := *(*string)(at)
-			if s == "" && field.omitEmpty {
-				continue
-			}
-			if field.isText {
-				s = lang.Text(s).String()
-			}
-			b = appendString(append(b, field.prefix...), s)
-			if field.bytesName != "" && !utf8.ValidString(s) {
-				b = append(b, `,"`+field.bytesName+`":"`...)
-				b = base64.StdEncoding.AppendEncode(b, []byte(s))
-				b = append(b, '"')
-			}
-		case field.kind == reflect.Int:
-			if n := *(*int)(at); n != 0 || !field.omitEmpty {
-				b = strconv.AppendInt(append(b, field.prefix...), int64(n), 10)
-			}
-		case !field.omitEmpty || !field.isEmpty(at):
-			b = w.appendValue(append(b, field.prefix...), field.encoding, at)
+			continue
+		case field.omitEmpty && (value.IsZero() || value.Kind() == reflect.Slice && value.Len() == 0):
+			continue
+		}
+		b = w.appendValue(append(b, field.prefix...), value)
+		if field.bytesName != "" && !utf8.ValidString(value.String()) {
+			b = append(b, `,"`+field.bytesName+`":"`...)
+			b = append(base64.StdEncoding.AppendEncode(b, []byte(value.String())), '"')
 		}
 	}
 	if len(b) == start {
@@ -213,41 +169,15 @@ func (w *jsonEncoder) appendObject(b []byte, f *encoding, p unsafe.Pointer) []by
 	return append(b, '}')
 }
 
-func (t *fieldEncoding) isEmpty(p unsafe.Pointer) bool {
-	switch t.kind {
-	case reflect.Slice:
-		return listLen(p) == 0
-	case reflect.Pointer:
-		return *(*unsafe.Pointer)(p) == nil
-	case reflect.Bool:
-		return !*(*bool)(p)
-	case reflect.Float64:
-		return *(*float64)(p) == 0
-	case reflect.Struct:
-		return t.encoding.Type == timeType && (*time.Time)(p).IsZero()
-	default:
-		return false
-	}
-}
-
 func (w *jsonEncoder) appendFloat(b []byte, f float64) []byte {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		w.err = fmt.Errorf("write JSON: no form for the number %v", f)
-		return b
-	}
 	if n := int32(f); n != 0 && float64(n) == f { // a quick way for whole numbers, such as episodes
 		return strconv.AppendInt(b, int64(n), 10)
 	}
-	format := byte('f')
-	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
-		format = 'e'
+	text, err := json.Marshal(f)
+	if err != nil {
+		w.err = fmt.Errorf("write JSON: no form for the number %v", f)
 	}
-	b = strconv.AppendFloat(b, f, format, -1, 64)
-	if n := len(b); format == 'e' && b[n-4] == 'e' && b[n-3] == '-' && b[n-2] == '0' {
-		b[n-2] = b[n-1] // e-09 becomes e-9
-		b = b[:n-1]
-	}
-	return b
+	return append(b, text...)
 }
 
 const hexDigits = "0123456789abcdef"
