@@ -157,3 +157,24 @@ func dialTo(at net.Addr) func(context.Context, string, string) (net.Conn, error)
 		return new(net.Dialer).DialContext(ctx, at.Network(), to)
 	}
 }
+
+// The limit of connections from one address also holds for a host that has a whole IPv6 network.
+func TestConnectionsCountForTheirPeer(t *testing.T) {
+	tcp := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 1, Zone: ""} }
+	for _, c := range []struct {
+		addr net.Addr
+		want string
+	}{
+		{tcp("192.0.2.7"), "192.0.2.7"},
+		{tcp("::ffff:192.0.2.7"), "192.0.2.7"},
+		{tcp("2001:db8:1:2::3"), "2001:db8:1:2::/64"},
+		{tcp("2001:db8:1:2:ffff::"), "2001:db8:1:2::/64"},
+		{tcp("2001:db8:1:3::3"), "2001:db8:1:3::/64"},
+		{&net.TCPAddr{IP: net.ParseIP("fe80::1"), Zone: "eth0"}, "fe80::/64"},
+		{&net.UnixAddr{Name: "/run/x", Net: "unix"}, ""},
+	} {
+		if got := peerOf(c.addr); got != c.want {
+			t.Errorf("%v counts for %q, want %q", c.addr, got, c.want)
+		}
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/anivault/anivault/internal/app"
@@ -123,6 +124,14 @@ func isPrivate(_ string, t target) bool {
 }
 
 func (x *exchange) serveOpenAPI() error {
+	body, err := openAPI()
+	if err != nil {
+		return err
+	}
+	return x.writeOwn(jsonType, body)
+}
+
+var openAPI = sync.OnceValues(func() ([]byte, error) {
 	var list []schema.Operation
 	for _, r := range routes {
 		if r.doc.Path != "" {
@@ -130,12 +139,8 @@ func (x *exchange) serveOpenAPI() error {
 			list = append(list, r.doc)
 		}
 	}
-	body, err := json.Marshal(schema.OpenAPI("anivault gateway", version.Get().Version, "api_key", errorBody{}, list))
-	if err != nil {
-		return err
-	}
-	return x.writeOwn(jsonType, body)
-}
+	return json.Marshal(schema.OpenAPI("anivault gateway", version.Get().Version, "api_key", errorBody{}, list))
+})
 
 const frontPage = `anivault, a gateway to TMDB
 

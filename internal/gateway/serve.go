@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/signal"
 	"os/user"
@@ -372,15 +373,26 @@ func (b boundedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		peer := ""
-		if _, unix := conn.RemoteAddr().(*net.UnixAddr); !unix {
-			peer = hostOf(conn.RemoteAddr().String())
-		}
+		peer := peerOf(conn.RemoteAddr())
 		if b.conns.acquire(peer) {
 			return &countedConn{Conn: conn, release: sync.OnceFunc(func() { b.conns.release(peer) })}, nil
 		}
 		conn.Close()
 	}
+}
+
+// peerOf returns whom a connection counts for: of IPv6 the network of 64 bits, since one host has all of its addresses;
+// "" for a Unix socket.
+func peerOf(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok {
+		return ""
+	}
+	ip := tcp.AddrPort().Addr().Unmap()
+	if ip.Is4() {
+		return ip.String()
+	}
+	return netip.PrefixFrom(ip, 64).Masked().String()
 }
 
 type countedConn struct {
