@@ -107,10 +107,10 @@ func (d *doctor) print(check string, f finding) {
 		return
 	}
 	head := ui.Pad(ui.Pad(lang.Say(sign), len("FAIL"))+"  "+lang.Say(check), column)
-	text := ui.WrapHanging(head+ui.OneLine(lang.Say(f.state))+"\n", width, column)
+	indent := strings.Repeat(" ", column)
+	text := head + strings.TrimPrefix(ui.WrapHanging(indent+ui.OneLine(lang.Say(f.state))+"\n", width, column), indent)
 	if f.fix != "" {
 		fix := lang.Sprintf("fix: %s", strings.ReplaceAll(lang.Say(f.fix), "\n      ", "; "))
-		indent := strings.Repeat(" ", column)
 		text += ui.WrapHanging(indent+fix+"\n", width, column+ui.Width(lang.Sprintf("fix: %s", "")))
 	}
 	if d.err == nil {

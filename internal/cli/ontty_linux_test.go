@@ -312,6 +312,24 @@ func TestRemovingIsAskedAboutOnATerminal(t *testing.T) {
 	}
 }
 
+// The rows of doctor keep their columns where a text needs more than one line.
+func TestDoctorKeepsItsColumns(t *testing.T) {
+	s := newStand(t, upstream.Scenario{})
+	_, raw := onTerminal(t, 50, 40, s.env, "doctor", "--offline").end()
+	row := regexp.MustCompile(`^(ok  |note|FAIL)  \S.{11}\S`)
+	wrapped := 0
+	for line := range strings.SplitSeq(strings.ReplaceAll(raw, "\r", ""), "\n") {
+		if strings.HasPrefix(line, "      ") {
+			wrapped++
+		} else if line != "" && !row.MatchString(line) {
+			t.Errorf("%q does not begin in the columns:\n%s", line, raw)
+		}
+	}
+	if wrapped == 0 {
+		t.Errorf("nothing was wrapped:\n%s", raw)
+	}
+}
+
 // The first match without a title index says on a terminal what one would gain; later ones, quiet ones and those in
 // pipes say nothing, and neither does one that matched nothing, such as with a refused key.
 func TestTheTitleIndexIsSuggestedOnce(t *testing.T) {
