@@ -90,10 +90,9 @@ func (b *bench) printSpecials(v *verdict) error {
 	fmt.Printf("\nspecials whose number one entry alone claims\n")
 	printPartsHead("percent")
 	claimed := func(i int) bool {
-		season, _ := v.rows[i].Season.(float64)
+		season, known := v.rows[i].Season.(float64)
 		first, _ := bounds(v.rows[i].Episode)
-		return v.rows[i].Kind == "tv" && v.rows[i].Episode != nil && season == 0 &&
-			works[v.rows[i].TMDB].claims(first) == 1
+		return v.rows[i].Kind == "tv" && known && season == 0 && works[v.rows[i].TMDB].claims(first) == 1
 	}
 	right := func(i int) bool { _, failed := v.failed[i]; return !failed }
 	for _, m := range []struct {
