@@ -214,6 +214,8 @@ func (p printer) commandFor(x *problem) string {
 	switch {
 	case e.Arguments == "":
 		return ""
+	case x.search != "":
+		return x.search
 	case x.pin != "" && (e.Prompted || !p.opts.Terminal) && !strings.HasPrefix(e.Arguments, "--names-from"):
 		return x.pin
 	case e.Prompted:
@@ -284,6 +286,7 @@ type problem struct {
 	sharesWhy   bool      // all files have why, and it is shown instead of the code's meaning
 	moreFolders int       // folders beyond maxShownFolders
 	pin         string    // the command that gives the first file its episode, if that is what it lacks
+	search      string    // the command that lists the orders of its series, if it lacks only the order
 	lastDir     string    // the folder of the last record; records come folder by folder
 }
 
@@ -317,7 +320,11 @@ func (t *Tally) Add(r Record) {
 		t.sum.Errors++
 	}
 	x := t.problemOf(r)
-	if x.add(r); x.files == 1 && r.Status == Matched && r.Orders == nil { // otherwise only the order is missing
+	switch x.add(r); {
+	case x.files > 1 || r.Status != Matched:
+	case r.Orders != nil: // only the order is missing
+		x.search = "anivault search " + r.Ref() + " --orders"
+	default:
 		x.pin = pinCommand(&r)
 	}
 }
