@@ -20,6 +20,7 @@ import (
 	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/organize/disk"
+	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/run"
 	"github.com/anivault/anivault/internal/ui"
@@ -207,6 +208,16 @@ func (o *organizeRun) prepare(cmd *cobra.Command, args []string) error {
 			return usagef("add --mode move, or leave --mode out", "--in-place moves files; --mode %s can't", set.Mode)
 		}
 		o.options.Mode = organize.ModeMove
+	}
+	if o.options.Renumber {
+		set, err := pins.Open(o.cfg.Dirs.Data).Load()
+		if err != nil {
+			return err
+		}
+		o.options.IsOrderPinned = func(file string) bool {
+			p, known := set.ForPath(file)
+			return known && p.Order != ""
+		}
 	}
 	if err := o.openRoots(cmd.Context(), args); err != nil {
 		return err

@@ -41,6 +41,9 @@ type Options struct {
 	Replacements   map[string]string
 	SkipCode       func(*Item) Code // says whether to skip a file that an earlier run placed, and why; may be nil
 
+	// IsOrderPinned says whether a pin of a file's folder has an order; may be nil.
+	IsOrderPinned func(file string) bool
+
 	Sources     []RootInfo
 	Targets     []RootInfo
 	TVTarget    int // index of the target for series
@@ -200,6 +203,7 @@ func (p *Planner) Plan(details func(Entry) *nfo.Entry) *Result {
 		return v.kind == kindExtra
 	})
 	if p.opts.Renumber {
+		p.skipStatedOrders()
 		p.findMixedOrders()
 	}
 	p.nameVideos()

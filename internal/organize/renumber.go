@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/orders"
 )
 
@@ -20,6 +21,39 @@ func orderOfFolder(name, written string) string {
 		return orders.TMDB
 	}
 	return written
+}
+
+// skipStatedOrders skips the files of shows whose NFO says another order than TMDB's, if neither an ID in the folder's
+// name nor a pin says so: match took their numbers for TMDB's, and other numbers would be made of them.
+func (p *Planner) skipStatedOrders() {
+	stated := map[string]bool{} // by folder
+	for _, v := range p.videos {
+		if v.work.Kind != "tv" || p.opts.IsOrderPinned != nil && p.opts.IsOrderPinned(v.realPath()) {
+			continue
+		}
+		root := p.opts.Sources[v.source].Path
+		for dir, above := v.dir.path, ""; dir != above && IsBelow(dir, root); dir, above = path.Dir(dir), dir {
+			if _, known := stated[dir]; !known {
+				stated[dir] = p.statesOrder(dir)
+			}
+			if stated[dir] {
+				v.skip(CodeNoOrder, "its tvshow.nfo says another order than TMDB's: a pin of the folder with --order says how "+
+					"its names are read")
+				break
+			}
+		}
+	}
+	p.videos = dropSkipped(p.videos)
+}
+
+func (p *Planner) statesOrder(dir string) bool {
+	catalogue := catalogueOf(path.Base(dir))
+	if catalogue == orders.TVDB || catalogue == orders.AniDB || p.folders.list(dir).find("tvshow.nfo") == nil {
+		return false
+	}
+	text, _ := p.disk.ReadEnds(joinPath(dir, "tvshow.nfo")) // what can't be read says nothing
+	order, ofTVDB := nfo.OrderIn(text)
+	return order != "" || ofTVDB && catalogue != orders.TMDB
 }
 
 // findMixedOrders lists the folders of shows that are in folders of several orders, before all of them are renumbered.

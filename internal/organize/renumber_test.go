@@ -357,6 +357,40 @@ func TestRenumberingInPlace(t *testing.T) {
 	}
 }
 
+// Numbers that nothing told match were read as TMDB's, so others made of them would be wrong.
+func TestFilesWhoseNFOSaysAnotherOrderAreNotRenumbered(t *testing.T) {
+	const show, file = "/out/Show (2020)", "/Season 01/Show S01E01.mkv"
+	const ofTVDB = `<tvshow><uniqueid type="tvdb" default="true">77</uniqueid></tvshow>`
+	for _, row := range []struct {
+		name, folder, text string
+		pinned             bool
+		want               string
+	}{
+		{"a display order", show, "<tvshow><displayorder>absolute</displayorder></tvshow>", false, "no_order"},
+		{"TVDB's id, which kodi goes by", show, ofTVDB, false, "no_order"},
+		{"a pin says so too", show, "<tvshow><displayorder>absolute</displayorder></tvshow>", true, "named"},
+		{"TMDB's order", show, `<tvshow><uniqueid type="tmdb" default="true">1</uniqueid></tvshow>`, false, "named"},
+		{"the folder's id says it", show + " [tvdbid-77]", "<displayorder>dvd</displayorder>", false, "named"},
+		{"TMDB's id wins over TVDB's", show + " [tmdbid-1]", ofTVDB, false, "named"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := options(t, "kodi")
+			o.Mode, o.Sources, o.Renumber = ModeMove, o.Targets, true
+			o.IsOrderPinned = func(name string) bool { return row.pinned && name == row.folder+file }
+			records, _ := inOrder(orders.TVDB)
+			records[0].Path = row.folder + file
+			r := planOf(o, tree(row.folder+file, row.folder+"/tvshow.nfo: "+row.text), records[0])
+			got := targetsOf(r, records[:1])[0]
+			if strings.HasSuffix(got, "Show S01E01E02.mkv") {
+				got = "named"
+			}
+			if got != row.want {
+				t.Errorf("%s", got)
+			}
+		})
+	}
+}
+
 func TestALibraryThatMixesOrdersIsNamed(t *testing.T) {
 	o := options(t, "jellyfin")
 	o.Mode, o.Sources, o.Renumber = ModeMove, o.Targets, true
