@@ -145,10 +145,12 @@ func (a *App) renumber(ctx context.Context, r *report.Record) {
 	if name, ok := strings.CutPrefix(order, orders.GroupPrefix); ok && r.Orders != nil {
 		group, err := a.deciders.Group(ctx, r.TMDBID, name)
 		if err != nil {
+			r.Renumber(order, nil)
+			r.Reason = ""
 			r.Fail(err, Explain)
-		} else {
-			place = group.Place(*r.Orders.TMDB)
+			return
 		}
+		place = group.Place(*r.Orders.TMDB)
 	}
 	r.Renumber(order, place)
 }
