@@ -20,13 +20,12 @@ import (
 )
 
 func newAccounts(f *factory) *cobra.Command {
-	return commandGroup("accounts", "Manage the TMDB accounts and keys that anivault uses",
+	return commandGroup("accounts",
 		newAccountsList(f), newAccountsTest(f), newAccountsEnable(f, true), newAccountsEnable(f, false), newAccountsTune(f))
 }
 
 func newAccountsList(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: "Show each account: standing, running and limit, quota, keys"}
-	return f.setRunWithConfig(cmd, textOrJSON, func(c invocation) error {
+	return f.setRunWithConfig(command("accounts_list"), textOrJSON, func(c invocation) error {
 		list, err := readAccounts(c.Context(), f, c.cfg)
 		if err != nil {
 			return err
@@ -118,10 +117,7 @@ func selectAccounts(cfg *config.Config, names []string) ([]config.Account, error
 }
 
 func newAccountsTest(f *factory) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "test [NAME...]", Short: "Test each key with one request to TMDB",
-	}
-	return f.setRunWithConfig(cmd, nil, func(c invocation) error {
+	return f.setRunWithConfig(command("accounts_test"), nil, func(c invocation) error {
 		list, err := selectAccounts(c.cfg, c.args)
 		if err != nil {
 			return err
@@ -157,12 +153,11 @@ func newAccountsTest(f *factory) *cobra.Command {
 }
 
 func newAccountsEnable(f *factory, enable bool) *cobra.Command {
-	word, short, done := "disable", "Disable an account for every running process", "disabled %s\n"
+	name, done := "accounts_disable", "disabled %s\n"
 	if enable {
-		word, short, done = "enable", "Enable an account for every running process", "enabled %s\n"
+		name, done = "accounts_enable", "enabled %s\n"
 	}
-	cmd := &cobra.Command{Use: word + " NAME", Short: short}
-	return f.setRun(cmd, nil, func(c invocation) error {
+	return f.setRun(command(name), nil, func(c invocation) error {
 		return f.withTarget(c.Command, c.args[0], func(ctx context.Context, target operate.Target) error {
 			if _, err := target.Enable(ctx, enable, 0); err != nil {
 				return err
@@ -175,11 +170,7 @@ func newAccountsEnable(f *factory, enable bool) *cobra.Command {
 
 func newAccountsTune(f *factory) *cobra.Command {
 	const example = "for example: anivault accounts tune main rate=5"
-	return f.setTuneRun(&cobra.Command{
-		Use:   "tune NAME KEY=VALUE...",
-		Short: "Change limits of one account in every running process",
-		Args:  atLeastOne("account", example),
-	}, example, "end these changes of the account, or all of them", true)
+	return f.setTuneRun(command("accounts_tune"), example, "end these changes of the account, or all of them", true)
 }
 
 // warnIfRateTooHigh warns of an account rate above rate_base, the limit for all accounts together.

@@ -48,11 +48,8 @@ type applyRun struct {
 
 func newApply(f *factory) *cobra.Command {
 	a := applyRun{f: f}
-	cmd := &cobra.Command{
-		Use:   "apply PLAN|-",
-		Short: "Carry out a plan made by organize; anivault undo puts everything back",
-		Args:  atMostOne("PLAN"),
-	}
+	cmd := command("apply")
+	cmd.Args = atMostOne("PLAN")
 	f.setRun(cmd, organizeFormats, func(c invocation) error {
 		a.format = c.format
 		return a.run(c.Command, c.args)

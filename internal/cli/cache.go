@@ -20,7 +20,7 @@ import (
 )
 
 func newCache(f *factory) *cobra.Command {
-	return commandGroup("cache", "Look at, check and tidy the cache of TMDB's answers",
+	return commandGroup("cache",
 		newCacheStats(f), newCacheList(f), newCacheGet(f), newCachePrune(f), newCacheCompact(f),
 		newCacheVerify(f), newCacheExport(f), newCacheImport(f), newCacheClear(f), newCachePath(f),
 	)
@@ -42,16 +42,14 @@ func (f *factory) cacheCommand(
 const recordKindsText lang.Text = "answers and decisions based on them"
 
 func newCachePath(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "path", Short: "Print the cache's folder"}
-	return f.setRunWithConfig(cmd, nil, func(c invocation) error {
+	return f.setRunWithConfig(command("cache_path"), nil, func(c invocation) error {
 		_, err := fmt.Fprintln(f.streams.Out, c.cfg.Dirs.Cache)
 		return err
 	})
 }
 
 func newCacheList(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: "List cached answers, one per line"}
-	return f.cacheCommand(cmd, []string{"text", "ndjson"}, func(c invocation, store *cache.Store) error {
+	return f.cacheCommand(command("cache_list"), []string{"text", "ndjson"}, func(c invocation, store *cache.Store) error {
 		now := time.Now()
 		return store.Range(c.Context(), func(e *cache.Entry) error {
 			if c.format == "ndjson" {
@@ -80,8 +78,7 @@ type jsonEntry struct {
 }
 
 func newCacheGet(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "get KEY|URL", Short: "Print a cached answer's body"}
-	return f.cacheCommand(cmd, nil, func(c invocation, store *cache.Store) error {
+	return f.cacheCommand(command("cache_get"), nil, func(c invocation, store *cache.Store) error {
 		key, ok := cache.ParseKey(c.args[0])
 		if !ok {
 			return usagef("anivault cache list shows the keys", "%s is not a cache key or URL", ui.Printable(c.args[0]))
@@ -114,8 +111,7 @@ func displayKey(key string) string {
 }
 
 func newCacheVerify(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "verify", Short: "Check every record; exit 1 if something is damaged"}
-	return f.cacheCommand(cmd, nil, func(c invocation, store *cache.Store) error {
+	return f.cacheCommand(command("cache_verify"), nil, func(c invocation, store *cache.Store) error {
 		r, err := store.Verify(c.Context())
 		if err != nil {
 			return err
@@ -135,8 +131,7 @@ func newCacheVerify(f *factory) *cobra.Command {
 
 func newCachePrune(f *factory) *cobra.Command {
 	var options cache.PruneOptions
-	cmd := &cobra.Command{Use: "prune", Short: "Remove answers that are too old to keep, and those above the size limit"}
-	f.cacheCommand(cmd, nil, func(c invocation, store *cache.Store) error {
+	cmd := f.cacheCommand(command("cache_prune"), nil, func(c invocation, store *cache.Store) error {
 		res, err := store.Prune(c.Context(), options)
 		if err == nil {
 			f.say("removed %d records; %s in use\n", res.Removed, ui.Size(res.Used))
@@ -149,8 +144,7 @@ func newCachePrune(f *factory) *cobra.Command {
 }
 
 func newCacheCompact(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "compact", Short: "Give back the space of removed answers"}
-	return f.cacheCommand(cmd, nil, func(c invocation, store *cache.Store) error {
+	return f.cacheCommand(command("cache_compact"), nil, func(c invocation, store *cache.Store) error {
 		res, err := store.Compact(c.Context())
 		if err == nil {
 			f.say("%s before, %s now\n", ui.Size(res.Before), ui.Size(res.After))
@@ -161,8 +155,7 @@ func newCacheCompact(f *factory) *cobra.Command {
 
 func newCacheClear(f *factory) *cobra.Command {
 	var yes bool
-	cmd := &cobra.Command{Use: "clear", Short: "Remove every cached answer"}
-	f.cacheCommand(cmd, nil, func(c invocation, store *cache.Store) error {
+	cmd := f.cacheCommand(command("cache_clear"), nil, func(c invocation, store *cache.Store) error {
 		what := lang.Text("the cache") // for a damaged cache, whose content is unknown
 		if s, err := store.Stats(c.Context()); err == nil {
 			what = lang.Textf("%s, %s", lang.Count(s.Entries, "answer"), ui.Size(s.Used))
@@ -182,8 +175,7 @@ func newCacheClear(f *factory) *cobra.Command {
 }
 
 func newCacheExport(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "export [FILE]", Short: "Write the whole cache as NDJSON (to stdout without FILE)"}
-	return f.cacheCommand(cmd, nil, func(c invocation, store *cache.Store) (err error) {
+	return f.cacheCommand(command("cache_export"), nil, func(c invocation, store *cache.Store) (err error) {
 		n := 0
 		write := func(out io.Writer) error {
 			n, err = store.Export(c.Context(), out)
@@ -202,11 +194,7 @@ func newCacheExport(f *factory) *cobra.Command {
 }
 
 func newCacheImport(f *factory) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "import [FILE]",
-		Short: "Add an export to the cache (from stdin without FILE); newer answers stay",
-	}
-	return f.cacheCommand(cmd, nil, func(c invocation, store *cache.Store) error {
+	return f.cacheCommand(command("cache_import"), nil, func(c invocation, store *cache.Store) error {
 		path := "-"
 		if len(c.args) > 0 {
 			path = c.args[0]
@@ -230,8 +218,7 @@ func newCacheImport(f *factory) *cobra.Command {
 }
 
 func newCacheStats(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "stats", Short: "Show how much is cached"}
-	return f.cacheCommand(cmd, textOrJSON, func(c invocation, store *cache.Store) error {
+	return f.cacheCommand(command("cache_stats"), textOrJSON, func(c invocation, store *cache.Store) error {
 		s, err := store.Stats(c.Context())
 		switch {
 		case err != nil:

@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	_ "embed" // for the table of flags
+	_ "embed" // for the tables of commands and flags
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,8 +79,34 @@ func (f *factory) setRunWithConfig(cmd *cobra.Command, formats []string, do func
 	})
 }
 
-func commandGroup(use, short string, below ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Args: noArgs}
+// commandTexts has the use line and the short help of each command, by the name of its help file. A command with
+// Missing needs an argument, and Hint is the advice if there is none.
+var commandTexts = wordlist.Table[struct {
+	Name, Use, Short, Missing string
+	Hint                      lang.Text
+}](commandsJSON)
+
+//go:embed commands.json
+var commandsJSON []byte
+
+// command makes a command with its texts of commands.json.
+func command(name string) *cobra.Command {
+	for _, row := range commandTexts() {
+		if row.Name != name {
+			continue
+		}
+		cmd := &cobra.Command{Use: row.Use, Short: row.Short}
+		if row.Missing != "" {
+			cmd.Args = atLeastOne(row.Missing, row.Hint)
+		}
+		return cmd
+	}
+	panic("no command " + name) // a bug
+}
+
+func commandGroup(name string, below ...*cobra.Command) *cobra.Command {
+	cmd := command(name)
+	cmd.Args = noArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.AddCommand(below...)
 	return cmd

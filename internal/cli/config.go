@@ -22,13 +22,12 @@ import (
 )
 
 func newConfig(f *factory) *cobra.Command {
-	return commandGroup("config", "Show, check or start the configuration",
+	return commandGroup("config",
 		newConfigShow(f), newConfigPath(f), newConfigValidate(f), newConfigInit(f))
 }
 
 func newConfigPath(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "path", Short: "Print where the config file is, or would be"}
-	return f.setRun(cmd, nil, func(invocation) error {
+	return f.setRun(command("config_path"), nil, func(invocation) error {
 		path, err := config.FilePath(f.configFile, f.environ)
 		if err != nil {
 			return err
@@ -39,11 +38,7 @@ func newConfigPath(f *factory) *cobra.Command {
 }
 
 func newConfigValidate(f *factory) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "validate",
-		Short: "Check flags, environment and config file, and list every error; exit 2 if there is one",
-	}
-	return f.setRun(cmd, nil, func(c invocation) error {
+	return f.setRun(command("config_validate"), nil, func(c invocation) error {
 		cfg, err := f.load(c.Command)
 		if bad, ok := errors.AsType[*config.Error](err); ok {
 			for _, e := range bad.Others { // the first error is returned, so it is printed last
@@ -59,8 +54,7 @@ func newConfigValidate(f *factory) *cobra.Command {
 
 func newConfigShow(f *factory) *cobra.Command {
 	var origin bool
-	cmd := &cobra.Command{Use: "show", Short: "Print the effective settings"}
-	f.setRunWithConfig(cmd, textOrJSON, func(c invocation) error {
+	cmd := f.setRunWithConfig(command("config_show"), textOrJSON, func(c invocation) error {
 		rows := []jsonSetting{}
 		dirs := map[string]string{
 			"state_dir": c.cfg.Dirs.State, "cache_dir": c.cfg.Dirs.Cache, "data_dir": c.cfg.Dirs.Data,
@@ -95,8 +89,7 @@ type jsonSetting struct {
 
 func newConfigInit(f *factory) *cobra.Command {
 	var force bool
-	cmd := &cobra.Command{Use: "init", Short: "Save a TMDB token in the config file, which is created if needed"}
-	f.setRun(cmd, nil, func(c invocation) error { return initConfig(f, c.Command, force) })
+	cmd := f.setRun(command("config_init"), nil, func(c invocation) error { return initConfig(f, c.Command, force) })
 	cmd.Flags().BoolVar(&force, "force", false,
 		"start over; an existing file is kept as config.yaml.bak")
 	return cmd

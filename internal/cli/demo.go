@@ -24,8 +24,7 @@ func newDemo(f *factory) *cobra.Command {
 	var keep string
 	var serve bool
 	o := matchOptions{f: f}
-	cmd := &cobra.Command{Use: "demo", Short: "See it work: no key, no network, nothing left behind"}
-	f.setRun(cmd, matchFormats, func(c invocation) error {
+	cmd := f.setRun(command("demo"), matchFormats, func(c invocation) error {
 		o.format = c.format
 		return runDemo(f, c.Command, keep, serve, &o)
 	})

@@ -36,11 +36,7 @@ type finding struct {
 
 func newDoctor(f *factory) *cobra.Command {
 	var offline, sendTest bool
-	cmd := &cobra.Command{
-		Use:   "doctor",
-		Short: "Check key, connection, clock, folders and cache, and say how to fix what is wrong",
-	}
-	f.setRun(cmd, textOrJSON, func(c invocation) error {
+	cmd := f.setRun(command("doctor"), textOrJSON, func(c invocation) error {
 		cfg, err := f.load(c.Command)
 		broken := err
 		if err != nil {

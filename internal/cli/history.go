@@ -18,8 +18,7 @@ import (
 )
 
 func newHistory(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "history [ID]", Short: "List the runs of apply, or what happened to each file in one"}
-	f.setRunWithConfig(cmd, organizeFormats, func(c invocation) error {
+	cmd := f.setRunWithConfig(command("history"), organizeFormats, func(c invocation) error {
 		e, err := openEngine(c.cfg)
 		if err != nil {
 			return err
@@ -54,8 +53,7 @@ func newHistory(f *factory) *cobra.Command {
 
 func newHistoryPrune(f *factory) *cobra.Command {
 	var older string
-	cmd := &cobra.Command{Use: "prune", Short: "Remove the journals of old runs, which then can't be put back"}
-	f.setRunWithConfig(cmd, nil, func(c invocation) error {
+	cmd := f.setRunWithConfig(command("history_prune"), nil, func(c invocation) error {
 		age, ok := parseAge(older)
 		switch {
 		case older == "":
@@ -78,8 +76,7 @@ func newHistoryPrune(f *factory) *cobra.Command {
 
 func newHistoryAbandon(f *factory) *cobra.Command {
 	var yes bool
-	cmd := &cobra.Command{Use: "abandon ID", Short: "Allow other runs although this one was interrupted"}
-	f.setRunWithConfig(cmd, nil, func(c invocation) error {
+	cmd := f.setRunWithConfig(command("history_abandon"), nil, func(c invocation) error {
 		return (&applyRun{f: f}).withEngine(c.Context(), c.cfg, func(e *apply.Engine) (*apply.Outcome, error) {
 			run, err := findRun(e, c.args, anyRun)
 			switch {
@@ -227,8 +224,7 @@ func showRun(c invocation, f *factory, e *apply.Engine) error {
 func newUndo(f *factory) *cobra.Command {
 	a := applyRun{f: f}
 	var yes bool
-	cmd := &cobra.Command{Use: "undo [ID]", Short: "Put back what a run of apply changed"}
-	f.setRunWithConfig(cmd, organizeFormats, func(c invocation) error {
+	cmd := f.setRunWithConfig(command("undo"), organizeFormats, func(c invocation) error {
 		a.format = c.format
 		return a.undo(c.Context(), c.cfg, c.args, yes)
 	})
@@ -342,8 +338,7 @@ func matchesGlob(glob, name string) bool {
 func newVerify(f *factory) *cobra.Command {
 	var deep bool
 	a := applyRun{f: f}
-	cmd := &cobra.Command{Use: "verify [ID]", Short: "Check whether everything is where a run of apply left it"}
-	f.setRunWithConfig(cmd, organizeFormats, func(c invocation) error {
+	cmd := f.setRunWithConfig(command("verify"), organizeFormats, func(c invocation) error {
 		a.format = c.format
 		return a.verify(c.Context(), c.cfg, c.args, deep)
 	})

@@ -22,7 +22,7 @@ import (
 )
 
 func newIndex(f *factory) *cobra.Command {
-	return commandGroup("index", "Manage the local title index, which finds titles without requests",
+	return commandGroup("index",
 		newIndexImport(f), newIndexUpdate(f), newIndexLookup(f), newIndexStats(f), newIndexMappings(f))
 }
 
@@ -68,12 +68,7 @@ func lacksMapping(x *index.Index) bool {
 }
 
 func newIndexImport(f *factory) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "import FILE...",
-		Short: "Import lists into the title index",
-		Args:  atLeastOne("FILE", "for example: anivault index import anime-list.xml anime-titles.xml.gz"),
-	}
-	return f.setRunWithConfig(cmd, nil, func(c invocation) error {
+	return f.setRunWithConfig(command("index_import"), nil, func(c invocation) error {
 		infos, err := index.Import(c.Context(), c.cfg.Dirs.Data, c.args...)
 		if errors.Is(err, fs.ErrNotExist) {
 			return usagef("check the path", "%s", lang.TextOf(err))
@@ -96,8 +91,7 @@ func newIndexImport(f *factory) *cobra.Command {
 }
 
 func newIndexMappings(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "mappings", Short: "Print your own mappings as the XML of Anime-Lists"}
-	return f.indexCommand(cmd, nil, func(c invocation, x *index.Index) error {
+	return f.indexCommand(command("index_mappings"), nil, func(c invocation, x *index.Index) error {
 		_, wrong, err := index.LoadMappings(c.cfg.Dirs.Data)
 		for _, line := range wrong {
 			f.warn("%v", line)
@@ -125,12 +119,7 @@ type jsonCandidate struct {
 }
 
 func newIndexLookup(f *factory) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "lookup TITLE",
-		Short: "List the entries that have a title; its words need no quotation marks",
-		Args:  atLeastOne("TITLE", `for example: anivault index lookup "Sousou no Frieren"`),
-	}
-	return f.indexCommand(cmd, textOrJSON, func(c invocation, x *index.Index) error {
+	return f.indexCommand(command("index_lookup"), textOrJSON, func(c invocation, x *index.Index) error {
 		text := strings.Join(c.args, " ")
 		found, err := x.Lookup(text)
 		if err != nil {
@@ -185,8 +174,7 @@ type jsonIndex struct {
 }
 
 func newIndexStats(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "stats", Short: "Show what was imported, and when"}
-	return f.indexCommand(cmd, textOrJSON, func(c invocation, x *index.Index) error {
+	return f.indexCommand(command("index_stats"), textOrJSON, func(c invocation, x *index.Index) error {
 		infos, size, err := x.Stats()
 		switch {
 		case err != nil:
@@ -217,8 +205,7 @@ func listOrigin(i index.SourceInfo) string {
 const responseHeaderTimeout = 30 * time.Second
 
 func newIndexUpdate(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "update", Short: "Fetch the lists that changed, and import them"}
-	return f.setRunWithConfig(cmd, nil, func(c invocation) error {
+	return f.setRunWithConfig(command("index_update"), nil, func(c invocation) error {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.ResponseHeaderTimeout = responseHeaderTimeout
 		defer transport.CloseIdleConnections()

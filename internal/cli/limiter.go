@@ -23,17 +23,10 @@ import (
 )
 
 func newLimiter(f *factory) *cobra.Command {
-	return commandGroup("limiter", "Look at the limiter, tune it, or tell it what to do",
-		newLimiterShow(f), newLimiterTune(f), newLimiterCacheOnly(f), newLimiterResume(f),
+	return commandGroup("limiter",
+		newStatus(f, "limiter_show"), newLimiterTune(f), newLimiterCacheOnly(f), newLimiterResume(f),
 		newLimiterReset(f), newLimiterRules(f), newLimiterGraph(f), newLimiterSimulate(f),
 	)
-}
-
-func newLimiterShow(f *factory) *cobra.Command {
-	cmd := newStatus(f)
-	cmd.Use = "show"
-	cmd.Short = "Show which state the limiter is in (same as: anivault status)"
-	return cmd
 }
 
 // withTarget runs do with a target to change: the limiter that all processes share, or one account of it if account is
@@ -70,8 +63,7 @@ const stateLockTimeout = 5 * time.Second
 
 func newLimiterCacheOnly(f *factory) *cobra.Command {
 	var recover string
-	cmd := &cobra.Command{Use: "cache-only", Short: "Stop all requests of all processes until resume"}
-	f.setRun(cmd, nil, func(c invocation) error {
+	cmd := f.setRun(command("limiter_cache-only"), nil, func(c invocation) error {
 		var t ratelimit.Tuning
 		field, _ := ratelimit.FieldByKey("auto_recover")
 		if err := field.Set(&t, recover); err != nil {
@@ -95,8 +87,7 @@ func newLimiterCacheOnly(f *factory) *cobra.Command {
 }
 
 func newLimiterResume(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "resume", Short: "End CacheOnly: probe TMDB, then go on"}
-	return f.setRun(cmd, nil, func(c invocation) error {
+	return f.setRun(command("limiter_resume"), nil, func(c invocation) error {
 		return f.withTarget(c.Command, "", func(ctx context.Context, target operate.Target) error {
 			state, err := target.Resume(ctx)
 			switch {
@@ -114,8 +105,7 @@ func newLimiterResume(f *factory) *cobra.Command {
 
 func newLimiterReset(f *factory) *cobra.Command {
 	var force, yes bool
-	cmd := &cobra.Command{Use: "reset", Short: "Forget what was learned: state, evidence, cooldown, budget, tuning"}
-	f.setRun(cmd, nil, func(c invocation) error {
+	cmd := f.setRun(command("limiter_reset"), nil, func(c invocation) error {
 		return f.withTarget(c.Command, "", func(ctx context.Context, target operate.Target) error {
 			before, err := ratelimit.Operator{Store: target.Store}.Status(ctx, target.Config.Tuning)
 			if err != nil {
@@ -159,8 +149,7 @@ func learnedText(s ratelimit.Status) lang.Text {
 }
 
 func newLimiterRules(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "rules", Short: "Print the transition table"}
-	return f.setRun(cmd, textOrJSON, func(c invocation) error {
+	return f.setRun(command("limiter_rules"), textOrJSON, func(c invocation) error {
 		var rows []jsonRule
 		for _, r := range machine.Rules() {
 			rows = append(rows, jsonRule{
@@ -199,19 +188,16 @@ type jsonRule struct {
 }
 
 func newLimiterGraph(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "graph", Short: "Print the state diagram as Mermaid, generated from the transition table"}
-	return f.setRun(cmd, nil, func(invocation) error {
+	return f.setRun(command("limiter_graph"), nil, func(invocation) error {
 		_, err := io.WriteString(f.streams.Out, machine.Graph())
 		return err
 	})
 }
 
 func newLimiterTune(f *factory) *cobra.Command {
-	return f.setTuneRun(&cobra.Command{
-		Use:               "tune KEY=VALUE...",
-		Short:             "Change settings of every running process",
-		ValidArgsFunction: completeTuningKeys(func(string) bool { return true }),
-	}, "for example: anivault limiter tune rate_base=10", "end these changes, or all of them", false)
+	cmd := command("limiter_tune")
+	cmd.ValidArgsFunction = completeTuningKeys(func(string) bool { return true })
+	return f.setTuneRun(cmd, "for example: anivault limiter tune rate_base=10", "end these changes, or all of them", false)
 }
 
 // setTuneRun makes cmd change settings of the limiter or, with perAccount, limits of the account in the first argument.

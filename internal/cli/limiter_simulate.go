@@ -31,11 +31,8 @@ type simulateOptions struct {
 
 func newLimiterSimulate(f *factory) *cobra.Command {
 	o := simulateOptions{f: f}
-	cmd := &cobra.Command{
-		Use:               "simulate [KEY=VALUE...]",
-		Short:             "Show what the limiter would do in trouble, in virtual time",
-		ValidArgsFunction: completeTuningKeys(affectsSimulation),
-	}
+	cmd := command("limiter_simulate")
+	cmd.ValidArgsFunction = completeTuningKeys(affectsSimulation)
 	f.setRun(cmd, nil, func(c invocation) error { return o.run(c.Command, c.args) })
 	flags := cmd.Flags()
 	flags.StringVar(&o.scenario, "scenario", "", "`FILE` with a scenario in JSON")

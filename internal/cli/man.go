@@ -21,8 +21,7 @@ import (
 
 func newMan(f *factory) *cobra.Command {
 	var dir string
-	cmd := &cobra.Command{Use: "man", Short: "Print the manual page, or write one per command"}
-	f.setRun(cmd, nil, func(c invocation) error {
+	cmd := f.setRun(command("man"), nil, func(c invocation) error {
 		if dir == "" {
 			_, err := io.WriteString(f.streams.Out, manPage(c.Root()))
 			return err

@@ -59,8 +59,7 @@ type matchOptions struct {
 
 func newMatch(f *factory) *cobra.Command {
 	o := matchOptions{f: f}
-	cmd := &cobra.Command{Use: "match PATH...", Short: "Match every media file below PATH to TMDB"}
-	f.setRun(cmd, matchFormats, func(c invocation) error {
+	cmd := f.setRun(command("match"), matchFormats, func(c invocation) error {
 		o.format, o.suggestIndex = c.format, true
 		if o.namesFrom == "" && o.filesFrom == "" {
 			if err := checkPaths(f, c.Command, c.args); err != nil {

@@ -31,12 +31,7 @@ import (
 func newMissing(f *factory) *cobra.Command {
 	o, m := matchOptions{f: f}, missingWriter{}
 	var ignore, unignore []string
-	cmd := &cobra.Command{
-		Use:   "missing PATH...",
-		Short: "List aired episodes that are missing, and episodes that are there twice",
-		Args:  cobra.ArbitraryArgs,
-	}
-	f.setRun(cmd, []string{"table", "json", "ndjson", "csv", "ics"}, func(c invocation) error {
+	cmd := f.setRun(command("missing"), []string{"table", "json", "ndjson", "csv", "ics"}, func(c invocation) error {
 		o.format = c.format
 		if err := o.checkExcludes(); err != nil {
 			return err

@@ -57,11 +57,7 @@ type organizeRun struct {
 
 func newOrganize(f *factory) *cobra.Command {
 	o := organizeRun{f: f, match: matchOptions{f: f}}
-	cmd := &cobra.Command{
-		Use:   "organize PATH...",
-		Short: "Organize a library: make a plan, and carry it out if you say so",
-	}
-	f.setRun(cmd, organizeFormats, func(c invocation) error {
+	cmd := f.setRun(command("organize"), organizeFormats, func(c invocation) error {
 		o.format = c.format
 		err := o.run(c.Command, c.args)
 		return f.sendNotices(c.Context(), o.cfg, err)

@@ -173,11 +173,8 @@ func newSchema(f *factory) *cobra.Command {
 	for _, s := range jsonSchemas {
 		names = append(names, s.name)
 	}
-	cmd := &cobra.Command{
-		Use:       "schema [NAME]",
-		Short:     "Print the JSON Schema of a command's output, or the names of all schemas",
-		ValidArgs: names,
-	}
+	cmd := command("schema")
+	cmd.ValidArgs = names
 	return f.setRun(cmd, nil, func(c invocation) error {
 		if len(c.args) == 0 {
 			_, err := fmt.Fprintln(f.streams.Out, strings.Join(names, "\n"))

@@ -17,8 +17,7 @@ import (
 )
 
 func newParse(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "parse [NAME...]", Short: "Print what the name parser reads from file names or paths"}
-	return f.setRun(cmd, organizeFormats, func(c invocation) error {
+	return f.setRun(command("parse"), organizeFormats, func(c invocation) error {
 		if len(c.args) == 0 && f.streams.InTTY {
 			return usagef(`for example: anivault parse "Some Title S2 - 03.mkv"`, "no NAME given, and stdin is a terminal")
 		}

@@ -28,8 +28,7 @@ func newPin(f *factory) *cobra.Command {
 	var season, offset int
 	var episodes, order string
 	var offline, force bool
-	cmd := &cobra.Command{Use: "pin PATH|TITLE ENTRY", Short: "Say which TMDB entry a folder, a file or a title is"}
-	f.setRun(cmd, nil, func(c invocation) error {
+	cmd := f.setRun(command("pin"), nil, func(c invocation) error {
 		p, err := pinSubject(f, c.args[0])
 		if err != nil {
 			return err
@@ -241,12 +240,7 @@ func (f *factory) expandHome(arg string) string {
 }
 
 func newUnpin(f *factory) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "unpin PATH|TITLE...",
-		Short: "Remove a pin",
-		Args:  atLeastOne("PATH or TITLE", "anivault pins lists what is pinned"),
-	}
-	return f.setRun(cmd, nil, func(c invocation) error {
+	return f.setRun(command("unpin"), nil, func(c invocation) error {
 		return changePins(f, c.Command, func(s *pins.Set) (lang.Text, error) {
 			var said []lang.Text
 			for _, arg := range c.args {
@@ -274,8 +268,7 @@ func removePin(s *pins.Set, arg string) (*pins.Pin, error) {
 }
 
 func newPins(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "pins", Short: "List what is pinned"}
-	return f.setRunWithConfig(cmd, textOrJSON, func(c invocation) error {
+	return f.setRunWithConfig(command("pins"), textOrJSON, func(c invocation) error {
 		store := pins.Open(c.cfg.Dirs.Data)
 		set, err := store.Load()
 		if err != nil {

@@ -134,7 +134,7 @@ func newRoot(f *factory) *cobra.Command {
 	root.AddCommand(
 		newMatch(f), newSearch(f), newMissing(f), newParse(f), newPin(f), newUnpin(f), newPins(f), newIndex(f),
 		newOrganize(f), newApply(f), newUndo(f), newHistory(f), newVerify(f), newWatch(f),
-		newDemo(f), newStatus(f), newLimiter(f), newCache(f), newServe(f), newAccounts(f),
+		newDemo(f), newStatus(f, "status"), newLimiter(f), newCache(f), newServe(f), newAccounts(f),
 		newConfig(f), newDoctor(f), newSchema(f), newVersion(f), newMan(f),
 	)
 	root.AddCommand(newTopics(f)...)
@@ -237,8 +237,7 @@ func (f *factory) getenv(name string) string {
 const attribution = "This product uses the TMDB API but is not endorsed or certified by TMDB."
 
 func newVersion(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "version", Short: "Print the version and TMDB's notice"}
-	return f.setRun(cmd, textOrJSON, func(c invocation) error {
+	return f.setRun(command("version"), textOrJSON, func(c invocation) error {
 		if c.format == "json" {
 			return f.printJSON(version.Get())
 		}

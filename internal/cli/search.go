@@ -35,12 +35,7 @@ type jsonSearchResult struct {
 func newSearch(f *factory) *cobra.Command {
 	var offline, orders bool
 	var year int
-	cmd := &cobra.Command{
-		Use:   "search TITLE...",
-		Short: "Search TMDB for a title; its words need no quotation marks",
-		Args:  atLeastOne("TITLE", "for example: anivault search frieren"),
-	}
-	f.setRun(cmd, []string{"table", "json", "ndjson"}, func(c invocation) error {
+	cmd := f.setRun(command("search"), []string{"table", "json", "ndjson"}, func(c invocation) error {
 		if orders {
 			return listOrders(f, c, offline)
 		}

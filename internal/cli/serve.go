@@ -22,8 +22,7 @@ import (
 
 func newServe(f *factory) *cobra.Command {
 	var offline bool
-	cmd := &cobra.Command{Use: "serve", Short: "Answer GET /3/... for other programs, through limiter and cache"}
-	f.setRun(cmd, nil, func(c invocation) error {
+	cmd := f.setRun(command("serve"), nil, func(c invocation) error {
 		cfg, err := loadServe(f, c.Command, offline)
 		if err != nil {
 			return err
@@ -37,8 +36,7 @@ func newServe(f *factory) *cobra.Command {
 
 func newServeCheck(f *factory) *cobra.Command {
 	var offline bool
-	cmd := &cobra.Command{Use: "check", Short: "Check everything that serve checks before it starts"}
-	f.setRun(cmd, nil, func(c invocation) error {
+	cmd := f.setRun(command("serve_check"), nil, func(c invocation) error {
 		cfg, err := loadServe(f, c.Command, offline)
 		if err == nil {
 			err = gateway.Check(cfg)
@@ -148,14 +146,13 @@ func openAdmin(f *factory, cfg *config.Config, service *gateway.Service, events 
 }
 
 func newServeToken(f *factory) *cobra.Command {
-	return commandGroup("token", "Make, list and revoke the tokens of the gateway's clients",
+	return commandGroup("serve_token",
 		newServeTokenNew(f), newServeTokenList(f), newServeTokenRevoke(f))
 }
 
 func newServeTokenNew(f *factory) *cobra.Command {
 	client := config.Client{Weight: 1}
-	cmd := &cobra.Command{Use: "new NAME", Short: "Make a client and print its token, once"}
-	f.setRunWithConfig(cmd, nil, func(c invocation) error {
+	cmd := f.setRunWithConfig(command("serve_token_new"), nil, func(c invocation) error {
 		var token string
 		client.Name, client.Created = c.args[0], time.Now().UTC().Truncate(time.Second)
 		token, client.TokenSHA256 = gateway.NewToken()
@@ -195,8 +192,7 @@ type jsonClient struct {
 }
 
 func newServeTokenList(f *factory) *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: "List the gateway's clients"}
-	return f.setRunWithConfig(cmd, textOrJSON, func(c invocation) error {
+	return f.setRunWithConfig(command("serve_token_list"), textOrJSON, func(c invocation) error {
 		clients, err := c.cfg.AllClients()
 		if err != nil {
 			return err
@@ -227,12 +223,7 @@ func newServeTokenList(f *factory) *cobra.Command {
 }
 
 func newServeTokenRevoke(f *factory) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "revoke NAME...",
-		Short: "Revoke clients: the gateway no longer accepts their tokens",
-		Args:  atLeastOne("NAME", "see: anivault serve token list"),
-	}
-	return f.setRunWithConfig(cmd, nil, func(c invocation) error {
+	return f.setRunWithConfig(command("serve_token_revoke"), nil, func(c invocation) error {
 		var left int
 		err := config.EditClients(c.Context(), c.cfg.Dirs.Data, func(list []config.Client) ([]config.Client, error) {
 			for _, name := range c.args {

@@ -17,10 +17,10 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-func newStatus(f *factory) *cobra.Command {
+// newStatus makes the command status, or limiter_show, which does the same.
+func newStatus(f *factory, name string) *cobra.Command {
 	var watch bool
-	cmd := &cobra.Command{Use: "status", Short: "Show how TMDB, the limiter and the cache are doing"}
-	f.setRunWithConfig(cmd, textOrJSON, func(c invocation) error {
+	cmd := f.setRunWithConfig(command(name), textOrJSON, func(c invocation) error {
 		store, done, err := app.OpenState(c.cfg, 0, func(err error) { f.warn("%v", err) })
 		if err != nil {
 			return err

@@ -46,8 +46,7 @@ type watchRun struct {
 
 func newWatch(f *factory) *cobra.Command {
 	w := watchRun{f: f, match: matchOptions{f: f}, warned: map[string]bool{}, placed: map[string]placedFiles{}}
-	cmd := &cobra.Command{Use: "watch PATH", Short: "Organize files as they arrive in a folder, until stopped"}
-	f.setRun(cmd, organizeFormats, func(c invocation) error {
+	cmd := f.setRun(command("watch"), organizeFormats, func(c invocation) error {
 		w.cmd, w.format = c.Command, c.format
 		return w.run(c.Context(), c.args)
 	})

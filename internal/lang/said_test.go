@@ -161,8 +161,8 @@ var unsaid = []*regexp.Regexp{
 	// examples, and commands that a hint names
 	regexp.MustCompile(`^ *(# )?(anivault|find|echo|chmod) `),
 	// how a command is typed
-	regexp.MustCompile(`^(get|lookup|tune|missing|pin|unpin|search|match|import|organize|apply|undo|history|verify|` +
-		`watch) [A-Z]+[=|.A-Z 	[\]]*$`),
+	regexp.MustCompile(`^(get|lookup|tune|enable|disable|missing|pin|unpin|search|match|import|organize|apply|undo|` +
+		`history|verify|watch) [A-Z]+[=|.A-Z 	[\]]*$`),
 	// names of outputs for programs
 	regexp.MustCompile(`--format |: one object per |: the (summary|columns)$|^serve: (GET |the answer)`),
 	// of help formats, which is about fields
@@ -184,7 +184,7 @@ var unsaid = []*regexp.Regexp{
 	// titles to be looked up
 	regexp.MustCompile(`^%s (%s )?(Season|Part) %[ds]( %s)?( %d)?$`),
 	// rows of their own; a mistake of ours
-	regexp.MustCompile(`^Template of names in the layout custom: %s\.$|^no (setting|field for) $`),
+	regexp.MustCompile(`^Template of names in the layout custom: %s\.$|^no (setting|field for|command) $`),
 	regexp.MustCompile(`^(season|offset) N$|form-action|^ *(# |%s)token: %q|default-src|^AniDB %d$|^FAIL  |` +
 		`^tmdb: %s$|^This product uses the TMDB API|^completion of --`),
 }
