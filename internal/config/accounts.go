@@ -108,26 +108,21 @@ var accountSchema = listSchema[Account]{
 	newItem: func(place string) Account {
 		return Account{Account: ratelimit.Account{Priority: defaultPriority}, Place: place}
 	},
-	fields: func(r reader, a *Account) []schemaField {
-		fields := []schemaField{
-			{key: "name", allowed: "1 to 32 of a-z, 0-9 and -", set: storeAndCheck(&a.Name, clientNamePattern)},
-			{
-				key: "priority", allowed: "a whole number from 0 to 1000, smaller ones first",
-				set: parseInto(&a.Priority, readInteger(0, 1000)),
-			},
-			{key: "enabled", allowed: "true or false", set: func(v string) error {
+	targets: func(r reader, a *Account) map[string]any {
+		targets := map[string]any{
+			"name": storeAndCheck(&a.Name, clientNamePattern), "priority": &a.Priority,
+			"enabled": func(v string) error {
 				on, err := strconv.ParseBool(v)
 				a.Disabled = !on
 				return err
-			}},
+			},
+			"keys":     func(v *yaml.Node) { a.Keys = r.readKeys(v) },
+			"schedule": func(v *yaml.Node) { a.Schedule = scheduleSchema.readAll(r, v) },
 		}
 		for _, f := range ratelimit.AccountFields() {
-			set := func(v string) error { return f.Set(&a.Account, v) }
-			fields = append(fields, schemaField{key: f.Key, allowed: lang.Text(f.Allowed), set: set})
+			targets[f.Key] = func(v string) error { return f.Set(&a.Account, v) }
 		}
-		return append(fields,
-			schemaField{key: "keys", read: func(v *yaml.Node) { a.Keys = r.readKeys(v) }},
-			schemaField{key: "schedule", read: func(v *yaml.Node) { a.Schedule = scheduleSchema.readAll(r, v) }})
+		return targets
 	},
 	checkItem: func(r reader, item *yaml.Node, a *Account) {
 		for _, k := range a.Keys {
@@ -224,14 +219,9 @@ var scheduleSchema = listSchema[ratelimit.Period]{
 	notSection: "each part of the day has from, to and account_concurrency, " + scheduleForm,
 	notList:    "must be a list of parts of the day, " + scheduleForm,
 	newItem:    func(string) (p ratelimit.Period) { return p },
-	fields: func(_ reader, p *ratelimit.Period) []schemaField {
-		return []schemaField{
-			{key: "from", allowed: "a time of the day such as 08:00", set: parseInto(&p.From, readClock)},
-			{key: "to", allowed: "a time of the day such as 08:00", set: parseInto(&p.To, readClock)},
-			{
-				key: "account_concurrency", allowed: "a whole number from 0 (no limit) to 256",
-				set: parseInto(&p.Slots, readInteger(0, 256)),
-			},
+	targets: func(_ reader, p *ratelimit.Period) map[string]any {
+		return map[string]any{
+			"from": parseInto(&p.From, readClock), "to": parseInto(&p.To, readClock), "account_concurrency": &p.Slots,
 		}
 	},
 	checkItem: func(r reader, item *yaml.Node, p *ratelimit.Period) {

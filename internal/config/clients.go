@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	_ "embed" // for the table of the settings of lists
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lockfile"
+	"github.com/anivault/anivault/internal/wordlist"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -42,9 +44,8 @@ func TokenHash(token string) string {
 }
 
 var (
-	clientNamePattern  = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
-	clientHashPattern  = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	clientClassPattern = regexp.MustCompile(`^(interactive|batch)$`)
+	clientNamePattern = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
+	clientHashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
 // Anonymous is the name of all clients without a token in logs and metrics.
@@ -55,34 +56,20 @@ var clientSchema = listSchema[Client]{
 	notList:    "must be a list of clients, such as - {name: bitmagnet, token_sha256: \"...\"}",
 	notSection: "each client is a section with name and token_sha256; see: anivault serve token new",
 	newItem:    func(place string) Client { return Client{Class: "interactive", Weight: 1, Place: place} },
-	fields: func(_ reader, c *Client) []schemaField {
-		return []schemaField{
-			{key: "name", allowed: "1 to 32 of a-z, 0-9 and -, not " + Anonymous, set: func(v string) error {
+	targets: func(_ reader, c *Client) map[string]any {
+		return map[string]any{
+			"name": func(v string) error {
 				if v == Anonymous {
 					return strconv.ErrSyntax
 				}
 				return storeAndCheck(&c.Name, clientNamePattern)(v)
-			}},
-			{
-				key: "token_sha256", allowed: "64 lower-case hex digits, the SHA-256 of the token",
-				secret: true, // users sometimes write the token itself
-				set:    storeAndCheck(&c.TokenSHA256, clientHashPattern),
 			},
-			{key: "class", allowed: "interactive or batch", set: storeAndCheck(&c.Class, clientClassPattern)},
-			{key: "weight", allowed: "a whole number from 1 to 100", set: parseInto(&c.Weight, readInteger(1, 100))},
-			{
-				key: "requests", allowed: "off, or a number of requests in a period of at least 1s, as in 6000/1m",
-				set: parseInto(&c.Requests, readLimit),
-			},
-			{
-				key: "upstream", allowed: "off, or a number of requests in a period of at least 1s, as in 600/1m",
-				set: parseInto(&c.Upstream, readLimit),
-			},
-			{key: "admin", allowed: "true or false", set: parseInto(&c.Admin, strconv.ParseBool)},
-			{key: "made", allowed: "a time such as 2026-11-22T12:00:00Z", set: func(v string) (err error) {
+			"token_sha256": storeAndCheck(&c.TokenSHA256, clientHashPattern),
+			"class":        &c.Class, "weight": &c.Weight, "requests": &c.Requests, "upstream": &c.Upstream, "admin": &c.Admin,
+			"made": func(v string) (err error) {
 				c.Created, err = time.Parse(time.RFC3339, v)
 				return err
-			}},
+			},
 		}
 	},
 	checkItem: func(r reader, item *yaml.Node, c *Client) {
@@ -115,10 +102,12 @@ func readLimit(v string) (ratelimit.Budget, error) {
 // Check returns an *Error if the name, hash or class of a client is not valid.
 func (c Client) Check() error {
 	var copied Client
-	for _, f := range clientSchema.fields(reader{}, &copied)[:3] { // name, token_sha256 and class
-		value := map[string]string{"name": c.Name, "token_sha256": c.TokenSHA256, "class": c.Class}[f.key]
-		if f.set(value) != nil {
-			return &Error{Name: f.key, Value: value, Reason: lang.Textf("must be %s", f.allowed)}
+	targets := clientSchema.targets(reader{}, &copied)
+	for _, s := range itemSettings("clients")[:3] { // name, token_sha256 and class
+		value := map[string]string{"name": c.Name, "token_sha256": c.TokenSHA256, "class": c.Class}[s.Key]
+		s.bind(targets[s.Key])
+		if s.set(value) != nil {
+			return &Error{Name: s.Key, Value: value, Reason: lang.Textf("must be %s", s.Allowed)}
 		}
 	}
 	return nil
@@ -262,17 +251,29 @@ type listSchema[T any] struct {
 	unknown    string    // the error for an unknown key: a format string for the list of known keys
 	prefix     string    // precedes each key in errors
 	newItem    func(place string) T
-	fields     func(reader, *T) []schemaField
-	checkItem  func(reader, *yaml.Node, *T) // checks all fields together
+	targets    func(reader, *T) map[string]any // by key: what Setting.bind takes, or a func that reads a list
+	checkItem  func(reader, *yaml.Node, *T)    // checks all fields together
 }
 
-// schemaField describes one key of a list item. Either set parses its value as text, or read parses it as a list.
-type schemaField struct {
-	key     string
-	allowed lang.Text
-	set     func(string) error
-	read    func(*yaml.Node)
-	secret  bool // errors don't show the value
+//go:embed items.json
+var itemsJSON []byte
+
+var itemRows = wordlist.Table[Setting](itemsJSON)
+
+// itemSettings returns the settings of an item of a list. Their keys are without the list's.
+func itemSettings(list string) (out []Setting) {
+	for _, s := range itemRows() {
+		if in, key, _ := strings.Cut(s.Key, "."); in == list {
+			s.Key = key
+			out = append(out, s)
+		}
+	}
+	if list == "accounts" {
+		for _, f := range ratelimit.AccountFields() {
+			out = append(out, Setting{Key: f.Key, Allowed: lang.Text(f.Allowed)})
+		}
+	}
+	return out
 }
 
 func (rec listSchema[T]) readAll(r reader, list *yaml.Node) (out []T) {
@@ -286,9 +287,9 @@ func (rec listSchema[T]) readAll(r reader, list *yaml.Node) (out []T) {
 			continue
 		}
 		one := rec.newItem(r.place(item))
-		fields := rec.fields(r, &one)
+		targets := rec.targets(r, &one)
 		for i := 0; i+1 < len(item.Content); i += 2 {
-			rec.readField(r, fields, item.Content[i], item.Content[i+1])
+			rec.readField(r, targets, item.Content[i], item.Content[i+1])
 		}
 		rec.checkItem(r, item, &one)
 		out = append(out, one)
@@ -296,24 +297,27 @@ func (rec listSchema[T]) readAll(r reader, list *yaml.Node) (out []T) {
 	return out
 }
 
-func (rec listSchema[T]) readField(r reader, fields []schemaField, key, v *yaml.Node) {
-	var known []string
-	for _, f := range fields {
-		known = append(known, f.key)
-	}
-	i := slices.Index(known, key.Value)
+func (rec listSchema[T]) readField(r reader, targets map[string]any, key, v *yaml.Node) {
+	settings := itemSettings(rec.key)
+	i := slices.IndexFunc(settings, func(s Setting) bool { return s.Key == key.Value })
 	if i < 0 {
+		var known []string
+		for _, s := range settings {
+			known = append(known, s.Key)
+		}
 		r.reject(key, key.Value, "", lang.Textf(rec.unknown, strings.Join(known, ", ")))
 		return
 	}
-	switch f := fields[i]; {
-	case f.read != nil:
-		f.read(v)
-	case v.Kind != yaml.ScalarNode || f.set(v.Value) != nil:
+	s := settings[i]
+	if read, isList := targets[s.Key].(func(*yaml.Node)); isList {
+		read(v)
+		return
+	}
+	if s.bind(targets[s.Key]); v.Kind != yaml.ScalarNode || s.set(v.Value) != nil {
 		shown := v.Value
-		if f.secret {
+		if s.Secret {
 			shown = ""
 		}
-		r.reject(v, rec.prefix+f.key, shown, lang.Textf("must be %s", f.allowed))
+		r.reject(v, rec.prefix+s.Key, shown, lang.Textf("must be %s", s.Allowed))
 	}
 }

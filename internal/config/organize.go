@@ -52,7 +52,7 @@ func readReplacements(v string) (map[string]string, error) {
 
 // NotifyTarget is an address that gets notices: a media server, or a service for people.
 type NotifyTarget struct {
-	Kind     string // one of NotifyKinds
+	Kind     string // jellyfin, emby, plex, kodi, ntfy or webhook
 	URL      *url.URL
 	Token    Secret // from token_file
 	Paths    []PathMapping
@@ -62,9 +62,6 @@ type NotifyTarget struct {
 
 // PathMapping says that our folder From is the server's folder To.
 type PathMapping struct{ From, To string }
-
-// NotifyKinds are the kinds of targets: media servers, then services.
-var NotifyKinds = []string{"jellyfin", "emby", "plex", "kodi", "ntfy", "webhook"}
 
 // NotifyEvents are the events of notices.
 var NotifyEvents = []string{"changed", "failed", "left", "limiter", "key", "budget", "coordinator"}
@@ -81,20 +78,16 @@ var targetSchema = listSchema[NotifyTarget]{
 	key: "notify", prefix: "notify.", notList: targetForm, notSection: targetForm,
 	unknown: "is not a setting of an address; there are %s",
 	newItem: func(string) (t NotifyTarget) { return t },
-	fields: func(r reader, t *NotifyTarget) []schemaField {
-		return []schemaField{
-			{
-				key: "to", allowed: lang.Text("one of " + strings.Join(NotifyKinds, ", ")),
-				set: parseInto(&t.Kind, readOneOf(NotifyKinds)),
-			},
-			{key: "url", allowed: "an address such as http://nas:8096", secret: true, set: parseInto(&t.URL, readTargetURL)},
-			{key: "token_file", allowed: "a file that can be read", set: func(v string) error {
+	targets: func(r reader, t *NotifyTarget) map[string]any {
+		return map[string]any{
+			"to": &t.Kind, "url": parseInto(&t.URL, readTargetURL),
+			"template": &t.Template,
+			"token_file": func(v string) error {
 				line, err := firstLine(v)
 				t.Token = NewSecret(strings.TrimSpace(line))
 				return err
-			}},
-			{key: "template", allowed: "a text", set: parseInto(&t.Template, acceptAny)},
-			{key: "on", read: func(v *yaml.Node) {
+			},
+			"on": func(v *yaml.Node) {
 				for _, event := range v.Content {
 					t.On = append(t.On, event.Value)
 				}
@@ -103,8 +96,8 @@ var targetSchema = listSchema[NotifyTarget]{
 					r.reject(v, "notify.on", strings.Join(t.On, ", "),
 						lang.Textf("must be a list of events; there are %s", strings.Join(NotifyEvents, ", ")))
 				}
-			}},
-			{key: "paths", read: func(v *yaml.Node) {
+			},
+			"paths": func(v *yaml.Node) {
 				if v.Kind != yaml.MappingNode {
 					r.reject(v, "notify.paths", v.Value, "must be a section with our folders and the server's, such as "+
 						"{/srv/library: /media}")
@@ -113,7 +106,7 @@ var targetSchema = listSchema[NotifyTarget]{
 				for i := 0; i+1 < len(v.Content); i += 2 {
 					t.Paths = append(t.Paths, PathMapping{v.Content[i].Value, v.Content[i+1].Value})
 				}
-			}},
+			},
 		}
 	},
 	checkItem: func(r reader, item *yaml.Node, t *NotifyTarget) {

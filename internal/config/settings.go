@@ -7,12 +7,14 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/organize"
@@ -108,6 +110,8 @@ func (s *Setting) bind(target any) {
 		s.set = parseInto(target, readFileMode)
 	case **url.URL:
 		s.set = parseInto(target, readBaseURL)
+	case *ratelimit.Budget:
+		s.set = parseInto(target, readLimit)
 	case *[]netip.Prefix:
 		s.set = parseInto(target, listOf(readProxy))
 	case *map[string]string:
@@ -268,20 +272,8 @@ func (s *Setting) readDuration(v string) (time.Duration, error) {
 	return t.MaxWait, nil
 }
 
-// readListURL reads the URL of a list for index update. It must be https, so that nobody can change the list in
-// transit; http is allowed only on this machine.
-func readListURL(v string) (string, error) {
-	u, err := url.Parse(v)
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return "", lang.Error("must be an https URL, or off")
-	case u.User != nil:
-		return "", lang.Error("must not have a user or password")
-	case u.Scheme == "http" && !isLoopback(u.Hostname()):
-		return "", lang.Error("must be an https URL (http on this very machine only), or off")
-	}
-	return v, nil
-}
+// readListURL reads the URL of a list for index update.
+func readListURL(v string) (string, error) { return v, index.CheckAddress(v) }
 
 func readSecret(v string) (Secret, error) {
 	v = strings.TrimSpace(v)
@@ -306,10 +298,10 @@ func (c *Config) setCoordinator(v string) error {
 	return err
 }
 
+var prefixPattern = regexp.MustCompile(`^[\w.:-]{0,64}$`)
+
 func readPrefix(v string) (string, error) {
-	if len(v) > 64 || strings.ContainsFunc(v, func(r rune) bool {
-		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune("._-:", r)
-	}) {
+	if !prefixPattern.MatchString(v) {
 		return "", lang.Error("must be at most 64 letters, digits, dots, underscores, hyphens and colons")
 	}
 	return v, nil
