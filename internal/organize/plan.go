@@ -6,6 +6,7 @@
 package organize
 
 import (
+	_ "embed" // for the meanings of codes
 	"path"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/orders"
+	"github.com/anivault/anivault/internal/wordlist"
 )
 
 // Verb is what a plan does with a file. The zero value is VerbNone.
@@ -303,58 +305,35 @@ const (
 )
 
 type codeMeaning struct {
-	code       Code
-	text       string
-	isConflict bool
+	Code     Code
+	Meaning  string
+	Conflict bool
 }
 
-var codeMeanings = []codeMeaning{
-	{CodeLowConfidence, "not sure enough", false},
-	{CodeAmbiguous, "no entry is a safe choice", false},
-	{CodeUnmatched, "TMDB has nothing that fits", false},
-	{CodePending, "no answer from TMDB", false},
-	{CodeNoEpisode, "its episode is not known", false},
-	{CodeNoOrder, "its episode is not known in the order asked for", false},
-	{CodeExtra, "an extra, a trailer or a sample", false},
-	{CodeNotContiguous, "its episodes are not consecutive", false},
-	{CodeNotRegular, "not a regular file", false},
-	{CodeSameTarget, "same name or episode as another file", true},
-	{CodeSameFile, "another hard link to a file in the plan", false},
-	{CodeSameFolder, "two works would get the same folder", true},
-	{CodeTwoFolders, "it already has two folders", true},
-	{CodeNoOwner, "its video is not known", false},
-	{CodeOutsidePath, "it is not below PATH", false},
-	{CodeExists, "something else is there", true},
-	{CodeOutsideRoot, "a link is in the way, and links are not followed: name the real folder with --to", false},
-	{CodeBadName, "its name would be empty", false},
-	{CodeNameTooLong, "its name is too long", false},
-	{CodeCrossDevice, "its target is on another file system or mount", false},
-	{CodeNoReflink, "the file system can't share blocks between files", false},
-	{CodeNoSymlink, "the file system has no symbolic links", false},
-	{CodePutBack, "an undo put it back: watch skips it until it, a pin or the index changes", false},
-	{CodeTakenAway, "somebody removed it from the library: watch skips it until it, a pin or the index changes", false},
-	{CodeNotFound, "the path does not exist, or TMDB no longer has the entry", false},
-	{CodeUnreadable, "it can't be read", false},
-}
+var codeMeanings = wordlist.Table[codeMeaning](codesJSON)
+
+//go:embed codes.json
+var codesJSON []byte
 
 // Codes returns the codes of planning.
 func Codes() []Code {
 	var out []Code
-	for _, m := range codeMeanings {
-		out = append(out, m.code)
+	for _, m := range codeMeanings() {
+		out = append(out, m.Code)
 	}
 	return out
 }
 
 // Meaning returns the explanation of the code as a clause, such as "its name is too long".
-func (c Code) Meaning() string { return c.meaning().text }
+func (c Code) Meaning() string { return c.meaning().Meaning }
 
 // IsConflict reports whether the code means that two files need the same name.
-func (c Code) IsConflict() bool { return c.meaning().isConflict }
+func (c Code) IsConflict() bool { return c.meaning().Conflict }
 
 func (c Code) meaning() (m codeMeaning) {
-	if i := slices.IndexFunc(codeMeanings, func(m codeMeaning) bool { return m.code == c }); i >= 0 {
-		m = codeMeanings[i]
+	rows := codeMeanings()
+	if i := slices.IndexFunc(rows, func(m codeMeaning) bool { return m.Code == c }); i >= 0 {
+		m = rows[i]
 	}
 	return m
 }

@@ -1,11 +1,13 @@
 package organize
 
 import (
+	_ "embed" // for the table of fields
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/wordlist"
 )
 
 // Template is the pattern of a path. It has fields in braces, and optional pieces in angle brackets. A piece is omitted
@@ -58,45 +60,20 @@ const (
 	fieldCount // the number of constants above
 )
 
-var fieldTable = [fieldCount]struct {
-	name   string
-	number bool
-	doc    string
-}{
-	fieldTitle:           {"title", false, "the entry's title"},
-	fieldOriginalTitle:   {"original_title", false, "the entry's title in its own language"},
-	fieldYear:            {"year", true, "of the first broadcast or the release"},
-	fieldTMDB:            {"tmdb", true, "TMDB's id"},
-	fieldTVDB:            {"tvdb", true, "TVDB's id"},
-	fieldIMDB:            {"imdb", false, "IMDb's id, with its tt"},
-	fieldAniDB:           {"anidb", true, "AniDB's id of the file's season and episodes"},
-	fieldAniList:         {"anilist", true, "AniList's id of the same"},
-	fieldMAL:             {"mal", true, "MyAnimeList's id of the same"},
-	fieldSeason:          {"season", true, "the season in the order asked for, TMDB's by default"},
-	fieldEpisode:         {"episode", true, "the episode in that order; of several 01-E02, for kodi 01E02"},
-	fieldOrder:           {"order", false, "that order, such as tmdb or tvdb"},
-	fieldTVDBSeason:      {"tvdb_season", true, "TVDB's season"},
-	fieldTVDBEpisode:     {"tvdb_episode", true, "TVDB's episode"},
-	fieldAniDBEpisode:    {"anidb_episode", true, "AniDB's episode"},
-	fieldAbsoluteEpisode: {"absolute_episode", true, "the episode, counted over TMDB's regular seasons"},
-	fieldAbsolute:        {"absolute", true, "the episode as the file's own name counts it over all seasons"},
-	fieldEpisodeTitle:    {"episode_title", false, "the episode's title; of two or three joined by +"},
-	fieldPart:            {"part", true, "the part of an episode or film that is in several files"},
-	fieldEdition:         {"edition", false, "such as Director's Cut"},
-	fieldResolution:      {"resolution", false, "such as 1080p"},
-	fieldSource:          {"source", false, "such as BluRay"},
-	fieldVideo:           {"video", false, "the video codec"},
-	fieldAudio:           {"audio", false, "the audio codec"},
-	fieldGroup:           {"group", false, "the release group"},
-	fieldVersion:         {"version", true, "2 for v2"},
-	fieldCRC:             {"crc", false, "the CRC-32 in the file's name"},
-	fieldName:            {"name", false, "the source's name without its extension"},
-}
+// fieldTable describes the fields in the order of the constants, without noField.
+var fieldTable = wordlist.Table[struct {
+	Name   string
+	Number bool
+	Doc    string
+}](fieldsJSON)
+
+//go:embed fields.json
+var fieldsJSON []byte
 
 // FieldNames returns the names of the fields and their descriptions.
 func FieldNames() (names, docs []string) {
-	for _, f := range fieldTable[1:] {
-		names, docs = append(names, f.name), append(docs, f.doc)
+	for _, f := range fieldTable() {
+		names, docs = append(names, f.Name), append(docs, f.Doc)
 	}
 	return names, docs
 }
@@ -205,12 +182,8 @@ func (p *templateParser) parseField() (node, error) {
 	}
 	p.offset = begin + end + 1
 	name, width, padded := strings.Cut(p.text[begin+1:begin+end], ":")
-	n := node{}
-	for f := noField + 1; f < fieldCount; f++ {
-		if fieldTable[f].name == name {
-			n.field = f
-		}
-	}
+	names, _ := FieldNames()
+	n := node{field: field(slices.Index(names, name) + 1)}
 	if n.field == noField {
 		err := p.errorAt(begin, "there is no field %q", name)
 		err.Field = name
@@ -223,7 +196,7 @@ func (p *templateParser) parseField() (node, error) {
 	switch {
 	case err != nil || w < 1 || w > 9:
 		return node{}, p.errorAt(begin, "%q is not a number of digits from 1 to 9", width)
-	case !fieldTable[n.field].number:
+	case !fieldTable()[n.field-1].Number:
 		return node{}, p.errorAt(begin, "%s is not a number: it has no digits to pad", name)
 	}
 	n.minDigits = w
