@@ -86,6 +86,7 @@ func TestHelpTextsAreUsedAndTranslated(t *testing.T) {
 	used := map[string]bool{
 		"environment": true, "templates": true, "limiter_states": true, // of topics
 		"examples": true, "help": true,
+		"question": true, "confirm": true, // of match --interactive
 	}
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {

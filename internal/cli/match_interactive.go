@@ -83,29 +83,9 @@ func matchAsking(
 	return err
 }
 
-func (p *prompter) printf(format string, args ...any) {
-	fmt.Fprint(p.out, lang.Sprintf(format, args...))
-}
-
 // write wraps a paragraph at the terminal's width.
 func (p *prompter) write(indent int, text string) {
 	fmt.Fprintln(p.out, ui.WrapHanging(strings.Repeat(" ", indent)+text, max(p.width, 40)-1, indent))
-}
-
-func (p *prompter) help(lines []lang.Text) {
-	for _, line := range lines {
-		p.printf("  %s\n", line)
-	}
-}
-
-var questionHelp = []lang.Text{
-	"Enter         what is in [brackets]; without them, skip",
-	"2             the entry in row 2, or episode 2",
-	"S02E05        the episode that the file is, as 5 or 5-6",
-	"t TITLE       search TMDB for another title",
-	"i tv/123      an entry by its id or address; films are movie/123",
-	"s             skip",
-	"q             stop asking; the answers so far are saved",
 }
 
 func (p *prompter) Ask(ctx context.Context, q decide.Question) (decide.Answer, error) {
@@ -134,7 +114,7 @@ func (p *prompter) Ask(ctx context.Context, q decide.Question) (decide.Answer, e
 		}
 		switch strings.ToLower(text) {
 		case "?":
-			p.help(questionHelp)
+			fmt.Fprintln(p.out, helpText("question", lang.Current()))
 			continue
 		case "t", "i":
 			command, more := strings.ToLower(text), lang.Say("Title: ")
@@ -311,16 +291,6 @@ var scopeTexts = map[decide.Scope]struct{ word, reach lang.Text }{
 	decide.ByFiles:  {"file", "these alone, by their paths"},
 }
 
-var confirmHelp = []lang.Text{
-	"Enter         save it for what is in [brackets]",
-	"title         for every file with this title in its name, in any folder",
-	"folder        for every file in this folder",
-	"file          for these files alone",
-	"S02E05        the first file is that episode, and the others go with it",
-	"n             choose again",
-	"q             stop asking; this is not saved",
-}
-
 func (p *prompter) Confirm(ctx context.Context, c decide.Choice) (decide.Verdict, error) {
 	fmt.Fprint(p.out, choicePreview(c, max(p.width, 40)))
 	if c.Note != "" {
@@ -342,7 +312,7 @@ func (p *prompter) Confirm(ctx context.Context, c decide.Choice) (decide.Verdict
 			return decide.Verdict{}, err
 		}
 		if answer == "?" {
-			p.help(confirmHelp)
+			fmt.Fprintln(p.out, helpText("confirm", lang.Current()))
 			continue
 		}
 		v, problem := parseVerdict(answer, c)
