@@ -18,7 +18,7 @@ type Engine struct {
 	Journals     Dir
 	Now          func() time.Time
 	InheritOwner bool           // give new folders the owner of their parent folder
-	Workers      int            // how many files may be moved or linked at once; 0 means 1
+	Workers      int            // how many goroutines check the sources; 0 means 1
 	Progress     func(Progress) // called after each file; may be nil
 	// OnBegin is called with the ID of a run that begins or continues, before it changes anything; may be nil.
 	OnBegin func(run string)

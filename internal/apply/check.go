@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/anivault/anivault/internal/organize"
 )
@@ -153,15 +154,20 @@ func (c *planChecker) addDir(full string, parent int, name string) int {
 
 // checkSources checks all sources, using several workers, and then records the names that the moves free.
 func (c *planChecker) checkSources() {
-	parallel(splitRange(len(c.plannedOps), c.engine.Workers), func(_, first, end int) {
-		open := newFolderCache(c.engine.System, c.run)
-		defer open.close()
-		for i := first; i < end; i++ {
-			if it := &c.plannedOps[i]; it.problem == nil && it.op.Verb != organize.VerbNFO {
-				it.problem = c.checkSource(it, &open)
+	const minPerWorker = 64 // so that starting a worker pays
+	var wg sync.WaitGroup
+	for part := range slices.Chunk(c.plannedOps, max(minPerWorker, len(c.plannedOps)/max(c.engine.Workers, 1)+1)) {
+		wg.Go(func() {
+			open := newFolderCache(c.engine.System, c.run)
+			defer open.close()
+			for i := range part {
+				if it := &part[i]; it.problem == nil && it.op.Verb != organize.VerbNFO {
+					it.problem = c.checkSource(it, &open)
+				}
 			}
-		}
-	})
+		})
+	}
+	wg.Wait()
 	for i := range c.plannedOps {
 		if it := &c.plannedOps[i]; it.problem == nil && it.op.Verb == organize.VerbMove {
 			from := it.op.From

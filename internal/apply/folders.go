@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"sync"
 	"syscall"
 )
 
@@ -15,12 +14,11 @@ type folderCache struct {
 	system       FS
 	run          *run
 	open         map[int]Dir
-	mkdirMutex   *sync.Mutex // held while creating a folder, so that workers don't see one without its mode
 	inheritOwner bool
 }
 
 func newFolderCache(system FS, r *run) folderCache {
-	return folderCache{system: system, run: r, open: map[int]Dir{}, mkdirMutex: &sync.Mutex{}}
+	return folderCache{system: system, run: r, open: map[int]Dir{}}
 }
 
 func (f *folderCache) get(i int) (Dir, error) {
@@ -104,19 +102,11 @@ func isNotFolder(err error) bool {
 
 // openOrCreate opens a folder, and creates it and its parents if they are missing.
 func (f *folderCache) openOrCreate(i int) (Dir, error) {
-	if f.run.Dirs[i].New {
-		f.mkdirMutex.Lock()
-		defer f.mkdirMutex.Unlock()
-	}
-	return f.createPath(i)
-}
-
-func (f *folderCache) createPath(i int) (Dir, error) {
 	d := &f.run.Dirs[i]
 	if dir, err := f.get(i); err == nil || !isMissing(err) || d.Parent < 0 {
 		return dir, err
 	}
-	parent, err := f.createPath(d.Parent)
+	parent, err := f.openOrCreate(d.Parent)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +180,7 @@ func (f *folderCache) removeEmptied(emptied []bool) {
 }
 
 // removeCreated removes the empty folders that the run created, children first. It keeps the used ones; nil means that
-// no folder is used. No worker may be using a folder. It returns an error if it could not remove an empty folder.
+// no folder is used. It returns an error if it could not remove an empty folder.
 func (f *folderCache) removeCreated(used []bool) (failed error) {
 	for i := len(f.run.Dirs) - 1; i >= 0; i-- {
 		if f.run.Dirs[i].New && (used == nil || !used[i]) {

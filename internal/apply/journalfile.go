@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"sync"
 
 	"github.com/anivault/anivault/internal/lang"
 )
@@ -15,7 +14,6 @@ type journal struct {
 	file       File
 	nextOffset int64 // offset of the next mark
 	err        error // the first error of writing a mark; sync returns it
-	mu         sync.Mutex
 }
 
 func journalName(id string) string { return id + ".journal" }

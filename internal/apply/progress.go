@@ -209,8 +209,6 @@ func (p *progress) enterStage(s Stage, at time.Time) {
 
 // appendMark writes a mark. If that fails, the next sync returns the error.
 func (j *journal) appendMark(m mark) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	j.progress.applyMark(&m)
 	text := m.encode()
 	if _, err := j.file.WriteAt(text, j.nextOffset); err != nil {

@@ -242,3 +242,33 @@ func TestBetweenRealFileSystems(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Several workers check the sources, and each finds the files of its part that have changed.
+func TestSeveralWorkersCheckTheSources(t *testing.T) {
+	root := t.TempDir()
+	rows := make([]string, 200)
+	for i := range rows {
+		rows[i] = fmt.Sprintf("d%d/%d.mkv = S/%d.mkv", i/10, i, i)
+	}
+	p := realPlan(t, root, "lib", rows...)
+	for _, n := range []int{0, 66, 199} {
+		if err := os.WriteFile(filepath.Join(root, "src", fmt.Sprintf("d%d/%d.mkv", n/10, n)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := realEngine(t)
+	e.Workers = 3
+	out, err := e.Apply(context.Background(), p, Options{Partial: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var changed []int
+	for _, r := range out.Results {
+		if r.Problem != nil && r.Problem.Code == CodeChanged {
+			changed = append(changed, r.N-1)
+		}
+	}
+	if diff := cmp.Diff([]int{0, 66, 199}, changed); diff != "" || out.Count(StatusDone) != 197 {
+		t.Errorf("%d done, changed (-want +got): %s", out.Count(StatusDone), diff)
+	}
+}

@@ -105,7 +105,7 @@ func (x *execution) undo(ctx context.Context, dry, partial bool, unreached map[i
 	if dry {
 		x.preview = &undoPreview{&x.worker, map[place]int{}, map[uint64]bool{}, map[int]*Problem{}}
 		x.refuseTooBig()
-		x.runSteps(&x.worker, 0, len(x.run.Steps), true)
+		x.runSteps(true)
 		return nil
 	}
 	if err := x.ensureProbed(); err != nil {
@@ -125,7 +125,7 @@ func (x *execution) undo(ctx context.Context, dry, partial bool, unreached map[i
 			x.filesTotal++
 		}
 	}
-	x.runInParallel(func(w *worker, first, end int) { x.runSteps(w, first, end, true) })
+	x.runSteps(true)
 	if x.stopCause != nil {
 		return x.journal.sync()
 	}
@@ -186,21 +186,21 @@ func (x *execution) compareFolders() {
 
 // leaveAtTarget records that an operation can't be undone. If that left the file under its temporary name, the file
 // goes back to its target, and so do the files of the cycle that have since taken the old names.
-func (x *execution) leaveAtTarget(w *worker, at int, p *Problem) {
+func (x *execution) leaveAtTarget(at int, p *Problem) {
 	first := x.run.Steps[at]
 	for i, s := range x.run.Steps[at:] {
 		if x.problems[s.Op] == nil && x.toUndo[s.Op] {
 			x.problems[s.Op] = p
-			if w.preview == nil {
+			if x.preview == nil {
 				x.journal.appendFileMark(s.Op, markNotRestored, p.Code)
 			}
 		}
 		switch from, to := x.run.stepPlaces(s); {
 		case i == 0 || !x.toUndo[s.Op]:
-		case w.preview == nil:
-			_ = w.runStep(s, false) // a file that is elsewhere already has a problem
+		case x.preview == nil:
+			_ = x.runStep(s, false) // a file that is elsewhere already has a problem
 		case x.problems[s.Op] == p:
-			w.preview.holders[from], w.preview.holders[to] = -1, s.Op
+			x.preview.holders[from], x.preview.holders[to] = -1, s.Op
 		}
 		if first.Kind != organize.StepToTemp || i > 0 && s.Op == first.Op {
 			return
