@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -160,28 +161,23 @@ func (d *linuxDir) SetOwner(uid, gid uint32) error {
 	return retrySyscall("chown", ".", func() error { return unix.Fchown(d.fd, int(uid), int(gid)) })
 }
 
-func (d *linuxDir) SetMTime(t organize.Stamp) error {
-	times, err := newTimes(d.fd, t)
-	if err != nil {
-		return wrapPathError("set the time of", ".", err)
-	}
-	return retrySyscall("set the time of", ".", func() error { return unix.UtimesNanoAt(d.fd, ".", times, 0) })
-}
+func (d *linuxDir) SetMTime(t organize.Stamp) error { return setMTime(d.fd, d.fd, ".", ".", t) }
 
-// newTimes returns an open file's access time and the given modification time. Callers set both, because older FUSE
-// file systems silently ignore a change of only one of them.
-func newTimes(fd int, mtime organize.Stamp) ([]unix.Timespec, error) {
-	var s unix.Statx_t
-	err := fsx.RetryEINTR(func() error { return unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_ATIME, &s) })
-	if err != nil {
-		return nil, err
-	}
-	access, err := unix.TimeToTimespec(time.Unix(s.Atime.Sec, int64(s.Atime.Nsec)))
-	if err != nil {
-		return nil, err
-	}
-	change, err := unix.TimeToTimespec(time.Unix(mtime.Sec, int64(mtime.Nsec)))
-	return []unix.Timespec{access, change}, err
+// setMTime sets the modification time of an open file, which path names in the folder at, and keeps the access time. It
+// sets both, because older FUSE file systems silently ignore a change of only one of them.
+func setMTime(fd, at int, path, shown string, mtime organize.Stamp) error {
+	return retrySyscall("set the time of", shown, func() error {
+		var s unix.Statx_t
+		if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_ATIME, &s); err != nil {
+			return err
+		}
+		access, err1 := unix.TimeToTimespec(time.Unix(s.Atime.Sec, int64(s.Atime.Nsec)))
+		change, err2 := unix.TimeToTimespec(time.Unix(mtime.Sec, int64(mtime.Nsec)))
+		if err := cmp.Or(err1, err2); err != nil {
+			return err
+		}
+		return unix.UtimesNanoAt(at, path, []unix.Timespec{access, change}, 0)
+	})
 }
 
 // Sync implements Dir. It succeeds on file systems that can't sync folders.
@@ -277,14 +273,7 @@ func (f *linuxFile) CopyMetadata(from File, info Info, owner bool) (whole bool, 
 	if err := retrySyscall("chmod", f.Name(), func() error { return unix.Fchmod(fd, info.Mode) }); err != nil {
 		return false, err
 	}
-	times, err := newTimes(fd, info.MTime)
-	if err != nil {
-		return false, wrapPathError("set the time of", f.Name(), err)
-	}
-	path := "/proc/self/fd/" + strconv.Itoa(fd)
-	return whole, retrySyscall("set the time of", f.Name(), func() error {
-		return unix.UtimesNanoAt(unix.AT_FDCWD, path, times, 0)
-	})
+	return whole, setMTime(fd, unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), f.Name(), info.MTime)
 }
 
 // copyAttributes copies the user's extended attributes and the access list. It reports whether all of them were copied.
