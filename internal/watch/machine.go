@@ -83,7 +83,7 @@ func (m *Machine) Observe(now time.Time, dir string, entries []Entry) {
 			_, found := slices.BinarySearchFunc(entries, e.Name,
 				func(e Entry, name string) int { return strings.Compare(e.Name, name) })
 			if e.Dir && !found {
-				m.Remove(joinPath(dir, e.Name))
+				m.Remove(path.Join(dir, e.Name))
 			}
 		}
 	}
@@ -264,13 +264,6 @@ func checksumOf(entries []Entry) uint64 {
 		_, _ = h.Write(b)
 	}
 	return h.Sum64()
-}
-
-func joinPath(dir, name string) string {
-	if dir == "." {
-		return name
-	}
-	return dir + "/" + name
 }
 
 // State is what a watch keeps on disk between runs of the program.

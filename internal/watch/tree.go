@@ -71,7 +71,7 @@ func (t *Tree) Read(dir string) ([]Entry, error) {
 
 // IsBeingWritten implements Disk.
 func (t *Tree) IsBeingWritten(dir, name string) bool {
-	file := t.fullPath(joinPath(dir, name))
+	file := filepath.Join(t.fullPath(dir), name)
 	info, err := os.Lstat(file)
 	return err == nil && info.Mode().Type() == fs.FileMode(0) && isOpenForWriting(file)
 }

@@ -197,7 +197,7 @@ func (a *attic) Read(dir string) ([]Entry, error) {
 }
 
 func (a *attic) IsBeingWritten(dir, name string) bool {
-	return locked(a, func() bool { return a.writing[joinPath(dir, name)] })
+	return locked(a, func() bool { return a.writing[path.Join(dir, name)] })
 }
 
 func (a *attic) batch(_ context.Context, dirs []string) Result {

@@ -215,7 +215,7 @@ func (w *Watcher) scan(dir string, everything bool) {
 	delete(w.unreadable, dir)
 	w.machine.Observe(w.now, dir, entries)
 	for _, e := range entries {
-		if child := joinPath(dir, e.Name); e.Dir && (everything || !w.machine.HasSeen(child)) {
+		if child := path.Join(dir, e.Name); e.Dir && (everything || !w.machine.HasSeen(child)) {
 			w.scan(child, everything)
 		}
 	}
@@ -264,7 +264,7 @@ func (w *Watcher) hasOpenVideo(g *Group) bool {
 			if e.Dir || !library.IsVideo(e.Name) || !w.Disk.IsBeingWritten(dir, e.Name) {
 				continue
 			}
-			name := joinPath(dir, e.Name)
+			name := path.Join(dir, e.Name)
 			if !w.reportedBusyVideos[name] {
 				w.reportedBusyVideos[name] = true
 				w.OnEvent(VideoBeingWritten, name, nil)
