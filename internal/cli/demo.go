@@ -56,7 +56,7 @@ func runDemo(f *factory, cmd *cobra.Command, keep string, serve bool, o *matchOp
 	if err != nil {
 		return err
 	}
-	defer server.Close()
+	defer func() { err = errors.Join(err, server.Close()) }()
 
 	demoFactory := *f
 	demoFactory.isDemo = true

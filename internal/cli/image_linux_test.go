@@ -36,9 +36,7 @@ func newImage(t *testing.T, program string, uid, gid uint32, more ...string) *im
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range regexp.MustCompile(`(?m)([A-Z_]+)=(/[a-z/]+)`).FindAllString(string(dockerfile), -1) {
-		m.env = append(m.env, v)
-	}
+	m.env = append(m.env, regexp.MustCompile(`(?m)([A-Z_]+)=(/[a-z/]+)`).FindAllString(string(dockerfile), -1)...)
 	if len(m.env)-len(more) != 5 {
 		t.Fatalf("the Dockerfile sets %q", m.env)
 	}

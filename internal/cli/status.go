@@ -189,7 +189,7 @@ func (v statusView) rows() rows {
 		out.add("process", "%s: %d running, %d waiting, %s", ui.Printable(p.ID), p.Running, p.Waiting, paceText(s, p))
 	}
 	if v.cache != nil {
-		out.add("cache", "%s (%d fresh, %d expired), %s of at most %s", lang.Count(int(v.cache.Entries), "answer"),
+		out.add("cache", "%s (%d fresh, %d expired), %s of at most %s", lang.Count(v.cache.Entries, "answer"),
 			v.cache.Fresh, v.cache.Expired, ui.Size(v.cache.Used), ui.Size(v.cache.MaxSize))
 	}
 	for i := range v.runs {
