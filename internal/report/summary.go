@@ -48,7 +48,7 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 		b.WriteByte('\n')
 		p.writeParagraph(0, lang.Sprintf("hint: %s; to continue: anivault limiter resume", opts.Ending.CacheOnlyReason))
 	}
-	return (&bufferedWriter{w: w}).writeLast([]byte(b.String()))
+	return newBufferedWriter(w, "").writeLast([]byte(b.String()))
 }
 
 // headline returns "38 files: 36 matched (2 without an episode), 1 ambiguous"; zero counts are left out.

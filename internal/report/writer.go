@@ -1,6 +1,8 @@
 package report
 
 import (
+	"bufio"
+	"cmp"
 	"io"
 	"strings"
 
@@ -88,53 +90,38 @@ func NewWriter(format Format, w io.Writer, opts Options) (Writer, error) {
 	return nil, lang.Error("%q is not a format: allowed are %s", string(format), strings.Join(Formats(), ", "))
 }
 
-// bufferedWriter buffers output. After the first error, it writes no more and returns that error from every call.
-type bufferedWriter struct {
-	w   io.Writer
-	buf []byte
-	err error
-}
-
-func newBufferedWriter(w io.Writer, head string) *bufferedWriter {
-	return &bufferedWriter{w: w, buf: []byte(head)}
-}
+// bufferedWriter buffers output, and passes on whole writes only. After the first error, it writes no more and returns
+// that error from every call.
+type bufferedWriter struct{ buf *bufio.Writer }
 
 const maxBuffered = 64 << 10
 
+func newBufferedWriter(w io.Writer, head string) *bufferedWriter {
+	s := &bufferedWriter{bufio.NewWriterSize(w, maxBuffered)}
+	_, _ = s.buf.WriteString(head) // it fits the buffer
+	return s
+}
+
 func (s *bufferedWriter) write(b []byte) error {
-	if s.err != nil {
-		return s.err
-	}
-	if len(s.buf)+len(b) > maxBuffered {
+	if len(b) > s.buf.Available() {
 		if err := s.Flush(); err != nil {
 			return err
 		}
 	}
-	s.buf = append(s.buf, b...)
-	return nil
+	_, err := s.buf.Write(b)
+	return wrapWriteError(err)
 }
 
 // Close flushes the buffer. It writes no summary, because these formats have it on stderr.
 func (s *bufferedWriter) Close(Summary) error { return s.Flush() }
 
-func (s *bufferedWriter) writeLast(b []byte) error {
-	if err := s.write(b); err != nil {
-		return err
-	}
-	return s.Flush()
-}
+func (s *bufferedWriter) writeLast(b []byte) error { return cmp.Or(s.write(b), s.Flush()) }
 
-func (s *bufferedWriter) Flush() error {
-	if s.err != nil || len(s.buf) == 0 {
-		return s.err
+func (s *bufferedWriter) Flush() error { return wrapWriteError(s.buf.Flush()) }
+
+func wrapWriteError(err error) error {
+	if err == nil {
+		return nil
 	}
-	n, err := s.w.Write(s.buf)
-	if err == nil && n < len(s.buf) {
-		err = io.ErrShortWrite
-	}
-	if err != nil {
-		s.err = lang.Error("write results: %w", err)
-	}
-	s.buf = s.buf[:0]
-	return s.err
+	return lang.Error("write results: %w", err)
 }
