@@ -211,11 +211,7 @@ func newIndexUpdate(f *factory) *cobra.Command {
 		defer transport.CloseIdleConnections()
 		updater := index.Updater{
 			Dir: c.cfg.Dirs.Data, Client: &http.Client{Transport: transport}, UserAgent: version.UserAgent(), Now: time.Now,
-			Addresses: index.Addresses{
-				AnimeLists: c.cfg.Index.AnimeListsURLs, AniDBTitles: c.cfg.Index.AniDBTitlesURLs,
-				TMDBExports: c.cfg.Index.TMDBExportsURLs, AnimeIDs: c.cfg.Index.AnimeIDsURLs,
-			},
-			Say: func(what string) { f.say("fetching %s\n", ui.Escaped(what)) },
+			Addresses: c.cfg.Index, Say: func(what string) { f.say("fetching %s\n", ui.Escaped(what)) },
 		}
 		outcomes, err := updater.Update(c.Context())
 		if err != nil {

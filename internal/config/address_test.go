@@ -44,7 +44,7 @@ func TestNoAddressIsToldWhole(t *testing.T) {
 				t.Errorf("%s is shown as %q", v.Setting.Key, v.Text)
 			}
 		}
-		if got := strings.Join(cfg.Index.AnimeListsURLs, ","); !strings.HasSuffix(env, got) {
+		if got := strings.Join(cfg.Index.AnimeLists, ","); !strings.HasSuffix(env, got) {
 			t.Errorf("%q is in force, want that of %s", got, env)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/wordlist"
 	"github.com/anivault/anivault/ratelimit"
@@ -29,7 +30,7 @@ type Config struct {
 	Match       Match
 	Log         Log
 	Metrics     Metrics
-	Index       Index
+	Index       index.Addresses
 	Serve       Serve
 	Organize    Organize
 	Watch       Watch
@@ -101,14 +102,6 @@ type Log struct {
 type Metrics struct {
 	File     string `setting:"metrics.file"`
 	Textfile string `setting:"metrics.textfile"`
-}
-
-// Index has the URLs of the lists for `index update`, tried in order; lists without any are not fetched.
-type Index struct {
-	AnimeListsURLs  []string `setting:"index.anime_lists_url"`
-	AniDBTitlesURLs []string `setting:"index.anidb_titles_url"`
-	TMDBExportsURLs []string `setting:"index.tmdb_exports_url"`
-	AnimeIDsURLs    []string `setting:"index.anime_ids_url"`
 }
 
 // Value is the effective value of a setting, and where it was set.

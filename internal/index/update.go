@@ -22,7 +22,10 @@ import (
 // Addresses are the URLs of each list, tried in order; a list without any is not downloaded. TMDBExports are folders
 // with the exports.
 type Addresses struct {
-	AnimeLists, AniDBTitles, TMDBExports, AnimeIDs []string
+	AnimeLists  []string `setting:"index.anime_lists_url"`
+	AniDBTitles []string `setting:"index.anidb_titles_url"`
+	TMDBExports []string `setting:"index.tmdb_exports_url"`
+	AnimeIDs    []string `setting:"index.anime_ids_url"`
 }
 
 // CheckAddress returns an error unless lists may be downloaded from an address: it must be https, or http on this
