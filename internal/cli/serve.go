@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -182,41 +181,26 @@ func newServeTokenNew(f *factory) *cobra.Command {
 	return cmd
 }
 
-// jsonClient is a client without the hash of its token, which is secret.
-type jsonClient struct {
-	Name  string `json:"name" doc:"its name"`
-	Class string `json:"class" doc:"the best class it can have: interactive or batch"`
-	Admin bool   `json:"admin" doc:"whether it may read /metrics"`
-	Made  string `json:"made,omitempty" doc:"when its token was made, RFC 3339; absent if not recorded"`
-	Place string `json:"place" doc:"the file and line that define it"`
-}
-
 func newServeTokenList(f *factory) *cobra.Command {
 	return f.setRunWithConfig(command("serve_token_list"), textOrJSON, func(c invocation) error {
 		clients, err := c.cfg.AllClients()
 		if err != nil {
 			return err
 		}
-		list := []jsonClient{}
-		for _, cl := range clients {
-			w := jsonClient{Name: cl.Name, Class: cl.Class, Admin: cl.Admin, Place: cl.Place}
-			if !cl.Created.IsZero() {
-				w.Made = cl.Created.Format(time.RFC3339)
-			}
-			list = append(list, w)
-		}
 		if c.format == "json" {
-			return f.printJSON(list)
+			return f.printJSON(append([]config.Client{}, clients...))
 		}
-		if len(list) == 0 {
+		if len(clients) == 0 {
 			f.say("there are no clients; make one with: anivault serve token new NAME\n")
 			return nil
 		}
 		var lines [][]string
-		for _, w := range list {
-			made, _, _ := strings.Cut(w.Made, "T")
-			admin := map[bool]string{true: "yes", false: "no"}[w.Admin]
-			lines = append(lines, []string{w.Name, w.Class, lang.Say(admin), cmp.Or(made, "-")})
+		for _, cl := range clients {
+			made, admin := "-", map[bool]string{true: "yes", false: "no"}[cl.Admin]
+			if !cl.Created.IsZero() {
+				made = cl.Created.Format(time.DateOnly)
+			}
+			lines = append(lines, []string{cl.Name, cl.Class, lang.Say(admin), made})
 		}
 		return writeColumns(f.streams.Out, []string{"NAME", "CLASS", "ADMIN", "MADE ON"}, lines)
 	})

@@ -185,7 +185,7 @@ var otherJSONOutputs = []struct {
 	{"index stats --format json", jsonIndex{}},
 	{"config show --format json", jsonSetting{}},
 	{"limiter rules --format json", jsonRule{}},
-	{"serve token list --format json: a list of", jsonClient{}},
+	{"serve token list --format json: a list of", config.Client{}},
 	{"accounts list --format json: a list of", app.AccountView{}},
 	{"version --format json", version.Info{}},
 	{"doctor --format json", jsonDoctor{}},

@@ -24,17 +24,17 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// Client is a program that may use the gateway. Only the hash of its token is stored.
+// Client is a program that may use the gateway. Only the hash of its token is stored, which its JSON does not show.
 type Client struct {
-	Name        string
-	TokenSHA256 string // 64 hex digits
-	Class       string // "interactive" or "batch": the highest priority class that its requests may have
-	Weight      int    // its share of requests compared with other clients, 1 to 100
-	Requests    ratelimit.Budget
-	Upstream    ratelimit.Budget // limits only those requests that go to TMDB
-	Admin       bool
-	Created     time.Time // zero if unknown
-	Place       string    // the file and line where the client begins
+	Name        string           `json:"name" doc:"its name"`
+	TokenSHA256 string           `json:"-"` // 64 hex digits
+	Class       string           `json:"class" doc:"the best class it can have: interactive or batch"`
+	Weight      int              `json:"-"` // its share of requests compared with other clients, 1 to 100
+	Requests    ratelimit.Budget `json:"-"`
+	Upstream    ratelimit.Budget `json:"-"` // limits only those requests that go to TMDB
+	Admin       bool             `json:"admin" doc:"whether it may read /metrics"`
+	Created     time.Time        `json:"made,omitzero" doc:"when its token was made, RFC 3339; absent if not recorded"`
+	Place       string           `json:"place" doc:"the file and line that define it"`
 }
 
 // TokenHash returns the SHA-256 of a token, in 64 lower-case hex digits.

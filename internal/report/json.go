@@ -82,6 +82,9 @@ func encodingOf(t reflect.Type) (fields []fieldEncoding) {
 			continue
 		}
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
 		fixed, constant := field.Tag.Lookup("constant")
 		if n := len(fields); field.Name == "_" && !constant && n > 0 {
 			fields[n-1].doc += " " + field.Tag.Get("doc")
