@@ -2,6 +2,7 @@ package organize
 
 import (
 	"cmp"
+	_ "embed" // for the forms of IDs
 	"path"
 	"slices"
 	"strconv"
@@ -13,27 +14,17 @@ import (
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/wordlist"
 )
 
 // This file finds folders and files that Sonarr, FileBot, Plex or an earlier run has put into a target. They keep their
 // names, so no show gets a second folder and no episode a second file.
 
 // folderIDForms are the forms of an ID at the end of a folder's name.
-var folderIDForms = []struct{ begin, end, catalogue string }{
-	{"[tmdbid-", "]", "tmdb"},
-	{"[tmdbid=", "]", "tmdb"},
-	{"{tmdb-", "}", "tmdb"},
-	{"[tvdbid-", "]", "tvdb"},
-	{"[tvdbid=", "]", "tvdb"},
-	{"[tvdb-", "]", "tvdb"},
-	{"{tvdb-", "}", "tvdb"},
-	{"[anidbid-", "]", "anidb"},
-	{"[anidb-", "]", "anidb"},
-	{"[imdbid-", "]", "imdb"},
-	{"[imdbid=", "]", "imdb"},
-	{"[imdb-", "]", "imdb"},
-	{"{imdb-", "}", "imdb"},
-}
+var folderIDForms = wordlist.Table[struct{ Begin, End, Catalogue string }](folderIDsJSON)
+
+//go:embed folderids.json
+var folderIDsJSON []byte
 
 // folderName holds the parts of a folder's name, such as "Show (2020) {tvdb-77} {edition-Extended}".
 type folderName struct {
@@ -49,12 +40,12 @@ func parseFolderName(name string) (f folderName) {
 		}
 	}
 	f.title = name
-	for _, form := range folderIDForms {
-		text, ok := strings.CutSuffix(name, form.end)
-		i := strings.LastIndex(text, form.begin[:1])
-		if end := i + len(form.begin); ok && i >= 0 && end < len(text) && strings.EqualFold(text[i:end], form.begin) {
+	for _, form := range folderIDForms() {
+		text, ok := strings.CutSuffix(name, form.End)
+		i := strings.LastIndex(text, form.Begin[:1])
+		if end := i + len(form.Begin); ok && i >= 0 && end < len(text) && strings.EqualFold(text[i:end], form.Begin) {
 			id := strings.TrimLeft(strings.ToLower(text[end:]), "0")
-			f.title, f.id = strings.TrimSpace(text[:i]), form.catalogue+"-"+id
+			f.title, f.id = strings.TrimSpace(text[:i]), form.Catalogue+"-"+id
 			break
 		}
 	}
@@ -80,9 +71,9 @@ func (v *video) ids() []string {
 // none.
 func catalogueOf(folder string) string {
 	lower := strings.ToLower(folder)
-	for _, form := range folderIDForms {
-		if strings.Contains(lower, form.begin) {
-			return form.catalogue
+	for _, form := range folderIDForms() {
+		if strings.Contains(lower, form.Begin) {
+			return form.Catalogue
 		}
 	}
 	return ""
