@@ -87,20 +87,17 @@ func keyRefusedError(cfg *config.Config, cause *tmdb.UnauthorizedError) error {
 }
 
 func refusedCredentialError(what lang.Text, cause *tmdb.UnauthorizedError, hint lang.Text) error {
-	c := cause.Cause
-	err := lang.Error("TMDB refused the %s", what)
-	switch {
-	case c == nil:
-	case c.FromGateway && c.Message != "":
-		err = lang.Error("the gateway refused the %s (%d): %s", what, c.HTTPStatus, c.Message)
-	case c.FromGateway:
-		err = lang.Error("the gateway refused the %s (%d)", what, c.HTTPStatus)
-	case c.Message != "":
-		err = lang.Error("TMDB refused the %s (%d): %s", what, c.HTTPStatus, c.Message)
-	default:
-		err = lang.Error("TMDB refused the %s (%d)", what, c.HTTPStatus)
+	text := lang.Textf("TMDB refused the %s", what)
+	if c := cause.Cause; c != nil {
+		text = lang.Textf("TMDB refused the %s (%d)", what, c.HTTPStatus)
+		if c.FromGateway {
+			text = lang.Textf("the gateway refused the %s (%d)", what, c.HTTPStatus)
+		}
+		if c.Message != "" {
+			text = lang.Textf("%s: %s", text, c.Message)
+		}
 	}
-	return &exitError{exitUnauthorized, err, hint}
+	return exitErrorf(exitUnauthorized, hint, "%s", text)
 }
 
 // exitStatusOf returns the exit status for the error of a command. If started is false, the command itself did not run,
