@@ -1,6 +1,7 @@
 package lockfile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,19 +25,10 @@ func (e *NotRegularError) Error() string {
 
 // Kind returns the type of the file with an article, such as "a folder".
 func (e *NotRegularError) Kind() string {
-	switch {
-	case e.Mode&fs.ModeDir != 0:
-		return "a folder"
-	case e.Mode&fs.ModeSymlink != 0:
-		return "a symbolic link"
-	case e.Mode&fs.ModeNamedPipe != 0:
-		return "a named pipe"
-	case e.Mode&fs.ModeSocket != 0:
-		return "a socket"
-	case e.Mode&fs.ModeDevice != 0:
-		return "a device"
-	}
-	return "something else"
+	return cmp.Or(map[fs.FileMode]string{
+		fs.ModeDir: "a folder", fs.ModeSymlink: "a symbolic link", fs.ModeNamedPipe: "a named pipe",
+		fs.ModeSocket: "a socket", fs.ModeDevice: "a device",
+	}[e.Mode&^fs.ModeCharDevice], "something else")
 }
 
 // File is an open regular file that can check whether it is still at its path.
