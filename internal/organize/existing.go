@@ -516,7 +516,7 @@ func (f *folder) videosOfSameWork(v *video, isShow bool) (out []*existingVideo) 
 // labelAsVersion labels a video so that it differs from other versions, if the user wants versions and the media server
 // supports them. For a video that comes from a planned source, it reads the tags from the source's name.
 func (p *Planner) labelAsVersion(v *video, others []*existingVideo, sources map[string]*video) bool {
-	if !p.opts.LabelVersions || v.work.Kind != "movie" && !p.opts.Layout.supportsVersions {
+	if !p.opts.LabelVersions || v.work.Kind != "movie" && !p.opts.Layout.SupportsVersions {
 		return false
 	}
 	group := []*video{v}

@@ -132,7 +132,7 @@ func (f *extraPlacer) placeExtra(v *video) {
 	at := s.entry.folder
 	switch {
 	case v.kind == kindExtra:
-		at = p.folders.chooseTarget(v.target, joinPath(at.path, p.opts.Layout.extrasFolder))
+		at = p.folders.chooseTarget(v.target, joinPath(at.path, p.opts.Layout.ExtrasFolder))
 	case of != v.dir:
 		at = p.folders.chooseTarget(v.target, joinPath(at.path, CleanName(path.Base(v.dir.path))))
 	case s.folder != nil && (library.IsSeasonFolder(path.Base(of.path)) || p.folders.contents(v.target, s.folder) == of):

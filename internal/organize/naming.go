@@ -2,6 +2,7 @@ package organize
 
 import (
 	"cmp"
+	_ "embed" // for the table of layouts
 	"path"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/orders"
+	"github.com/anivault/anivault/internal/wordlist"
 )
 
 type entryKey struct {
@@ -244,10 +246,10 @@ func numberOrEmpty(n int) string {
 
 // formatEpisodes formats the episodes of a file: "1-E3" for a range, or "1E2E3" for a server that reads lists.
 func (l *Layout) formatEpisodes(list []int) string {
-	if l.episodeSeparator != "E" && len(list) > 1 {
+	if l.EpisodeSeparator != "E" && len(list) > 1 {
 		list = []int{list[0], list[len(list)-1]}
 	}
-	return joinNumbers(list, l.episodeSeparator)
+	return joinNumbers(list, l.EpisodeSeparator)
 }
 
 // genericTitle matches titles that only number the episode, such as "Episode 5", or are "TBA".
@@ -269,81 +271,54 @@ func episodeTitle(titles []string, episodes int) string {
 
 // Layout describes the library of a media server: the templates of its names, and how the server differs from others.
 type Layout struct {
-	Name    string
+	layoutRow
 	Show    Template // a show's folder
 	Season  Template // a season's folder in it
 	Episode Template // an episode's file in the season's folder, without the extension
 	Movie   Template // a film's folder and file, without the extension
 
-	episodeSeparator string   // between the numbers of several episodes in one file
-	allowsGaps       bool     // the server understands a file with episodes that are not consecutive
-	supportsVersions bool     // the server supports several versions of an episode
-	extrasFolder     string   // the name of the folder for extras
-	movieFolder      Template // the part of Movie before the last slash; empty if films get no folder
-
+	movieFolder Template            // the part of Movie before the last slash; empty if films get no folder
 	shows       map[string]Template // the templates of a show's folder whose ID is of another catalogue
-	fixedOrders lang.Text           // why the server only takes the numbers of TMDB and TVDB; "" if it takes others
+}
+
+// layoutRow is a row of layouts.json. A film's folder and file have the same name there, because media servers would
+// otherwise take versions for separate films.
+type layoutRow struct {
+	Name             string
+	Templates        Templates
+	EpisodeSeparator string    // between the numbers of several episodes in one file
+	AllowsGaps       bool      // the server understands a file with episodes that are not consecutive
+	SupportsVersions bool      // the server supports several versions of an episode
+	ExtrasFolder     string    // the name of the folder for extras
+	FixedOrders      lang.Text // why the server only takes the numbers of TMDB and TVDB; "" if it takes others
 }
 
 // Templates are the four templates of a layout as text.
 type Templates struct{ Show, Season, Episode, Movie string }
 
 // layoutTable lists the layouts. Custom, the last one, has the defaults for templates that the user sets.
-var layoutTable = []struct {
-	name      string
-	templates Templates
-	layout    Layout
-}{
-	{"jellyfin", jellyfinTemplates, Layout{episodeSeparator: "-E", extrasFolder: "extras"}},
-	{"plex", Templates{
-		Show:    "{title}< ({year})> {{tmdb-{tmdb}}}",
-		Season:  "Season {season:2}",
-		Episode: "{title}< ({year})> - S{season:2}E{episode:2}< - {episode_title}>",
-		Movie:   folderAndFile("{title}< ({year})> {{tmdb-{tmdb}}}< {{edition-{edition}}}>"),
-	}, Layout{
-		episodeSeparator: "-E", supportsVersions: true, extrasFolder: "Other",
-		fixedOrders: "no file can tell Plex a show's order, and it does not know AniDB: choose tmdb or tvdb",
-	}},
-	{"kodi", Templates{
-		Show:    "{title}< ({year})>",
-		Season:  "Season {season:2}",
-		Episode: "{title} S{season:2}E{episode:2}< - {episode_title}>",
-		Movie:   folderAndFile("{title}< ({year})>"),
-	}, Layout{
-		episodeSeparator: "E", allowsGaps: true, extrasFolder: "extras",
-		fixedOrders: "organize can't tell Kodi's scrapers of this order: choose tmdb or tvdb",
-	}},
-	{"emby", jellyfinTemplates, Layout{episodeSeparator: "-E", extrasFolder: "extras"}},
-	{CustomLayout, jellyfinTemplates, Layout{episodeSeparator: "-E", extrasFolder: "extras"}},
-}
+var layoutTable = wordlist.Table[layoutRow](layoutsJSON)
+
+//go:embed layouts.json
+var layoutsJSON []byte
 
 // CustomLayout is the layout whose templates the user sets.
 const CustomLayout = "custom"
 
-var jellyfinTemplates = Templates{
-	Show:    "{title}< ({year})> [tmdbid-{tmdb}]",
-	Season:  "Season {season:2}",
-	Episode: "{title}< ({year})> S{season:2}E{episode:2}< - {episode_title}>",
-	Movie:   folderAndFile("{title}< ({year})> [tmdbid-{tmdb}]"),
-}
-
-// folderAndFile returns a film's template. With other folder names, media servers take versions for separate films.
-func folderAndFile(name string) string { return name + "/" + name }
-
 // LayoutNames returns the names of the layouts.
 func LayoutNames() []string {
 	var names []string
-	for _, row := range layoutTable {
-		names = append(names, row.name)
+	for _, row := range layoutTable() {
+		names = append(names, row.Name)
 	}
 	return names
 }
 
 // LayoutTemplates returns a layout's templates as text.
 func LayoutTemplates(name string) Templates {
-	for _, row := range layoutTable {
-		if row.name == name {
-			return row.templates
+	for _, row := range layoutTable() {
+		if row.Name == name {
+			return row.Templates
 		}
 	}
 	return Templates{}
@@ -356,8 +331,8 @@ func NewLayout(name string, own Templates) (Layout, error) {
 	if i < 0 {
 		return Layout{}, lang.Error("there is no layout %q: there are %s", name, strings.Join(LayoutNames(), ", "))
 	}
-	layout, texts := layoutTable[i].layout, layoutTable[i].templates
-	layout.Name = name
+	layout := Layout{layoutRow: layoutTable()[i]}
+	texts := layout.Templates
 	for _, t := range []struct {
 		to        *Template
 		text, own string
@@ -409,7 +384,7 @@ func (l *Layout) RefuseOrder(order string) lang.Text {
 	if order == "" || order == orders.TMDB || order == orders.TVDB {
 		return ""
 	}
-	return l.fixedOrders
+	return l.FixedOrders
 }
 
 // hasOwnFolder reports whether each work of this kind gets a folder of its own.

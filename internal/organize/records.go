@@ -142,7 +142,7 @@ func (o *Options) matchedSkipReason(r *report.Record) (Code, lang.Text) {
 		return CodeNoEpisode, r.Reason
 	case lowestConfidence(r) < o.MinConfidence && r.Source != "pin":
 		return CodeLowConfidence, lang.Text(report.Percent(lowestConfidence(r)) + " " + Entry{r.Kind, r.TMDBID}.String())
-	case r.Kind == "tv" && !o.Layout.allowsGaps && !areContiguous(r.Episodes):
+	case r.Kind == "tv" && !o.Layout.AllowsGaps && !areContiguous(r.Episodes):
 		return CodeNotContiguous, lang.Text(joinNumbers(r.Episodes, ", "))
 	}
 	return "", ""

@@ -92,7 +92,7 @@ func (p *Planner) numberAsFolder(e *plannedEntry) {
 		if at.Season != v.named.Season || !slices.Equal(at.Episodes, v.named.Episodes) {
 			p.otherOrders = append(p.otherOrders, e.folder.path)
 		}
-		if v.named = *at; !p.opts.Layout.allowsGaps && !areContiguous(at.Episodes) {
+		if v.named = *at; !p.opts.Layout.AllowsGaps && !areContiguous(at.Episodes) {
 			v.skip(CodeNotContiguous, lang.Text(joinNumbers(at.Episodes, ", ")))
 		}
 	}
