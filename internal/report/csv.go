@@ -120,15 +120,11 @@ func newCSV(w io.Writer, opts Options) *csvWriter {
 }
 
 func (w *csvWriter) Match(r Record) error {
-	var b strings.Builder
+	cells := make([]string, len(csvColumns))
 	for i, c := range csvColumns {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		writeCell(&b, c.cell(&r), c.text, w.escape)
+		cells[i] = formatCell(c.cell(&r), c.text, w.escape)
 	}
-	b.WriteString("\r\n")
-	return w.write([]byte(b.String()))
+	return w.write([]byte(strings.Join(cells, ",") + "\r\n"))
 }
 
 // GapsCSV returns a row for each missing episode, each file of an episode that is there more than once, and each season
@@ -150,12 +146,9 @@ func GapsCSV(gaps []Gap, escape bool) []byte {
 			path, better.String(), pathBase64(path),
 		}
 		for i, cell := range cells {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			writeCell(&b, cell, true, escape)
+			cells[i] = formatCell(cell, true, escape)
 		}
-		b.WriteString("\r\n")
+		b.WriteString(strings.Join(cells, ",") + "\r\n")
 	}
 	for i := range gaps {
 		g := &gaps[i]
@@ -181,9 +174,10 @@ func pathBase64(path string) string {
 
 func isFormula(s string) bool { return s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) }
 
-// writeCell writes a cell, free text guarded against formulas. It quotes the cell only if RFC 4180 requires it or if it
-// has outer spaces, which some readers drop. It keeps line breaks, which encoding/csv would turn into CRLF.
-func writeCell(b *strings.Builder, s string, freeText, escape bool) {
+// formatCell returns the text of a cell. Free text is guarded against formulas. The cell is quoted only if RFC 4180
+// requires it or if it has outer spaces, which some readers drop. It keeps line breaks, which encoding/csv would turn
+// into CRLF.
+func formatCell(s string, freeText, escape bool) string {
 	s = string([]rune(s)) // each byte that is not UTF-8 becomes U+FFFD
 	if freeText && isFormula(s) {
 		s = "'" + s
@@ -192,10 +186,7 @@ func writeCell(b *strings.Builder, s string, freeText, escape bool) {
 		s = ui.Escaped(s)
 	}
 	if !strings.ContainsAny(s, ",\"\r\n") && strings.TrimSpace(s) == s {
-		b.WriteString(s)
-		return
+		return s
 	}
-	b.WriteByte('"')
-	b.WriteString(strings.ReplaceAll(s, `"`, `""`))
-	b.WriteByte('"')
+	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
 }

@@ -66,12 +66,8 @@ func cspHash(s string) string {
 func Write(w io.Writer, p Page) error {
 	var b bytes.Buffer
 	err := pageTemplate().Execute(&b, map[string]any{
-		"Policy": "default-src 'none'; style-src 'sha256-" + cspHash(
-			styleText,
-		) + "'; script-src 'sha256-" + cspHash(
-			scriptText,
-		) +
-			"'; base-uri 'none'; form-action 'none'",
+		"Policy": "default-src 'none'; style-src 'sha256-" + cspHash(styleText) + "'; script-src 'sha256-" +
+			cspHash(scriptText) + "'; base-uri 'none'; form-action 'none'",
 		"Style":  template.CSS(styleText),
 		"Script": template.JS(scriptText),
 		"View":   newView(p),
