@@ -139,7 +139,6 @@ const (
 	syllablesPerVowel   = 28
 	silentInitial       = 11 // number of the initial without a sound
 	initialRieul        = 5  // ㄹ
-	finalRieul          = 8  // ㄹ
 )
 
 func writeHangul(b *strings.Builder, r, next rune) {
