@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"reflect"
@@ -86,7 +87,7 @@ func writeColumns(out io.Writer, header []string, lines [][]string) error {
 	return err
 }
 
-// jsonLines writes one JSON object per line. After an error it writes nothing more; flush returns the error.
+// jsonLines writes one JSON object per line. After an error it writes no more objects; flush returns the error.
 type jsonLines struct {
 	out *bufio.Writer
 	err error
@@ -95,22 +96,13 @@ type jsonLines struct {
 func newJSONLines(out io.Writer) *jsonLines { return &jsonLines{out: bufio.NewWriter(out)} }
 
 func (l *jsonLines) put(v any) {
-	if l.err != nil {
-		return
-	}
 	line, err := report.AppendLine(l.out.AvailableBuffer(), v)
-	if err == nil {
-		_, err = l.out.Write(line)
+	if l.err = cmp.Or(l.err, err); l.err == nil {
+		_, l.err = l.out.Write(line)
 	}
-	l.err = err
 }
 
-func (l *jsonLines) flush() error {
-	if l.err != nil {
-		return l.err
-	}
-	return l.out.Flush()
-}
+func (l *jsonLines) flush() error { return cmp.Or(l.err, l.out.Flush()) }
 
 // encodeList encodes a list, and a summary unless it is nil, as NDJSON or as one document:
 // {"KEY":[...],"summary":{...}}.
