@@ -44,21 +44,21 @@ type folder struct {
 }
 
 type op struct {
-	Index       int            `json:"file,omitempty"`   // index in Ops
-	N           int            `json:"n,omitempty"`      // the file's number in the plan, from 1
-	Unit        int            `json:"unit,omitempty"`   // the unit's number in the plan, from 1
-	Bundle      int            `json:"bundle,omitempty"` // the first of the units that are carried out together, from 1
-	Verb        organize.Verb  `json:"-"`
-	CrossDevice bool           `json:"across,omitempty"` // a move to another file system
-	Size        int64          `json:"size,omitempty"`
-	MTime       organize.Stamp `json:"mtime,omitzero"`
-	BirthTime   organize.Stamp `json:"birth,omitzero"`
-	Inode       uint64         `json:"inode,omitempty"`
-	EndsSum     uint64         `json:"ends,omitempty"` // hash of both ends, if the inode may change; 0 if not computed
-	From        place          `json:"-"`              // for an NFO file, the same as To
-	To          place          `json:"-"`
-	Text        string         `json:"-"` // the content of an NFO file
-	TempNumber  int            `json:"-"` // of the move's temporary name in the source's folder; 0 if it needs none
+	Index       int // index in Ops
+	N           int // the file's number in the plan, from 1
+	Unit        int // the unit's number in the plan, from 1
+	Bundle      int // the first of the units that are carried out or rolled back together, from 1
+	Verb        organize.Verb
+	CrossDevice bool // a move to another file system
+	Size        int64
+	MTime       organize.Stamp
+	BirthTime   organize.Stamp
+	Inode       uint64
+	EndsSum     uint64 // hash of both ends of the file, if its inode may change; 0 if not computed
+	From        place  // for an NFO file, the same as To
+	To          place
+	Text        string // the content of an NFO file
+	TempNumber  int    // the number of the move's temporary name in the source's folder; 0 if it needs none
 }
 
 // isInode reports whether a file has the operation's inode. Inodes are used again, so the file must also have the birth
