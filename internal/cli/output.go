@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/notify"
 	"github.com/anivault/anivault/internal/report"
@@ -107,20 +108,19 @@ func (l *jsonLines) flush() error { return cmp.Or(l.err, l.out.Flush()) }
 // encodeList encodes a list, and a summary unless it is nil, as NDJSON or as one document:
 // {"KEY":[...],"summary":{...}}.
 func encodeList[T any](format, key string, list []T, summary any) ([]byte, error) {
-	values := make([]any, 0, len(list)+1)
-	for i := range list {
-		values = append(values, &list[i])
-	}
-	if summary != nil {
-		values = append(values, summary)
-	}
-	lines := make([]string, len(values))
-	for i, v := range values {
-		line, err := report.AppendJSON(nil, v)
+	var lines []string
+	for i := range len(list) + 1 {
+		value := summary
+		if i < len(list) {
+			value = &list[i]
+		} else if summary == nil {
+			break
+		}
+		line, err := report.AppendJSON(nil, value)
 		if err != nil {
 			return nil, err
 		}
-		lines[i] = string(line)
+		lines = append(lines, string(line))
 	}
 	if format == "ndjson" {
 		return []byte(strings.Join(append(lines, ""), "\n")), nil
@@ -146,7 +146,7 @@ var jsonSchemas = []jsonSchema{
 	{"match", []string{"match", "demo"}, "matches", []any{report.Record{}, report.Summary{}}},
 	{"parse", []string{"parse"}, "", []any{report.ParseRecord{}}},
 	{"search", []string{"search"}, "results", []any{jsonSearchResult{}}},
-	{"orders", []string{"search/orders"}, "orders", []any{jsonOrder{}}},
+	{"orders", []string{"search/orders"}, "orders", []any{decide.Order{}}},
 	{"missing", []string{"missing"}, "missing", []any{report.Gap{}, report.GapSummary{}}},
 	{"organize", []string{"organize", "apply", "undo", "watch"}, "", []any{
 		report.Op{}, report.OrganizeProgress{}, report.OrganizeSummary{},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -67,17 +68,9 @@ func newSearch(f *factory) *cobra.Command {
 	return cmd
 }
 
-type jsonOrder struct {
-	_        struct{} `constant:"type=order" doc:"always \"order\""`
-	Name     string   `json:"name" doc:"its name for --order"`
-	Type     int      `json:"group_type,omitempty" doc:"of a group: TMDB's number for its type, such as 2 for absolute"`
-	Groups   int      `json:"groups" doc:"how many seasons, parts or, of AniDB, anime it has"`
-	Episodes int      `json:"episodes" doc:"how many episodes of the series are known in it"`
-}
-
-// groupTypes are TMDB's types of episode groups, by number.
-var groupTypes = [...]lang.Text{
-	"", "original air date", "absolute", "DVD", "digital", "story arc", "production", "TV",
+// groupTypes are TMDB's types of episode groups.
+var groupTypes = map[int]lang.Text{
+	1: "original air date", 2: "absolute", 3: "DVD", 4: "digital", 5: "story arc", 6: "production", 7: "TV",
 }
 
 func listOrders(f *factory, c invocation, offline bool) error {
@@ -95,28 +88,18 @@ func listOrders(f *factory, c invocation, offline bool) error {
 			code, why := app.Explain(err)
 			return exitErrorf(exitIncomplete, code.Info().Next, "the orders of tv/%d are not known: %s", id, why)
 		}
-		list, width := make([]jsonOrder, len(found)), 0
-		for i, o := range found {
-			list[i] = jsonOrder{Name: o.Name, Type: o.Type, Groups: o.Parts, Episodes: o.Episodes}
-			width = max(width, ui.Width(ui.Printable(o.Name)))
-		}
-		var text []byte
 		if c.format != "table" {
-			text, err = encodeList(c.format, "orders", list, nil)
+			text, encodeErr := encodeList(c.format, "orders", found, nil)
+			_, writeErr := f.streams.Out.Write(text)
+			return errors.Join(err, encodeErr, writeErr)
 		}
-		for _, o := range list {
-			if c.format != "table" {
-				break
-			}
-			kind := ""
-			if o.Type > 0 && o.Type < len(groupTypes) {
-				kind = lang.Say(groupTypes[o.Type])
-			}
-			text = fmt.Appendf(text, "%s  %s  %s  %s\n", ui.Pad(ui.Printable(o.Name), width), ui.Pad(kind, len(groupTypes[1])),
-				ui.Pad(lang.Say(lang.Count(o.Groups, "part")), len("20 parts")), lang.Say(lang.Count(o.Episodes, "episode")))
+		var lines [][]string
+		for _, o := range found {
+			lines = append(lines, []string{
+				ui.Printable(o.Name), lang.Say(groupTypes[o.Type]), strconv.Itoa(o.Parts), strconv.Itoa(o.Episodes),
+			})
 		}
-		_, writeErr := f.streams.Out.Write(text)
-		return errors.Join(err, writeErr)
+		return errors.Join(err, writeColumns(f.streams.Out, []string{"ORDER", "TYPE", "PARTS", "EPISODES"}, lines))
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/logging"
 	"github.com/anivault/anivault/internal/metrics"
@@ -178,7 +179,7 @@ var otherJSONOutputs = []struct {
 	{"cache stats --format json", jsonCache{}},
 	{"cache list --format ndjson", jsonEntry{}},
 	{"search: one object per entry", jsonSearchResult{}},
-	{"search --orders: one object per order", jsonOrder{}},
+	{"search --orders: one object per order", decide.Order{}},
 	{"history: one object per run", jsonRun{}},
 	{"pins --format json", jsonPins{}},
 	{"index lookup --format json", jsonCandidate{}},

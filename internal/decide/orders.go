@@ -167,10 +167,13 @@ func (d *Deciders) seriesOf(ctx context.Context, tv int) (*match.Entry, *orders.
 	return e, ordersOf(e, anime.siblings), nil
 }
 
-// Order describes an order that a series has. Parts are the seasons, anime or parts of a group.
+// Order is an order that a series has.
 type Order struct {
-	Name                  string
-	Type, Parts, Episodes int // Type is TMDB's number for the type of a group
+	_        struct{} `constant:"type=order" doc:"always \"order\""`
+	Name     string   `json:"name" doc:"its name for --order"`
+	Type     int      `json:"group_type,omitempty" doc:"of a group: TMDB's number for its type, such as 2 for absolute"`
+	Parts    int      `json:"groups" doc:"how many seasons, parts or, of AniDB, anime it has"`
+	Episodes int      `json:"episodes" doc:"how many episodes of the series are known in it"`
 }
 
 // Orders returns the orders that a series has. A group that shares its name with another one has its id as its name.
@@ -207,7 +210,7 @@ func (d *Deciders) Orders(ctx context.Context, tv int) ([]Order, error) {
 		}) {
 			name = g.ID
 		}
-		out = append(out, Order{orders.GroupPrefix + name, g.Type, g.Parts, g.Episodes})
+		out = append(out, Order{Name: orders.GroupPrefix + name, Type: g.Type, Parts: g.Parts, Episodes: g.Episodes})
 	}
 	return out, nil
 }
