@@ -234,7 +234,7 @@ func parseBaseURL(raw string) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: path}, nil
 }
 
-// isSendable reports whether a secret is "" or printable ASCII without spaces and quotes.
+// isSendable reports whether a secret is "" or printable ASCII without spaces or quotes.
 func isSendable(secret string) bool {
 	return !strings.ContainsFunc(secret, func(r rune) bool {
 		return r <= ' ' || r >= 0x7f || r == '"' || r == '\''

@@ -189,7 +189,7 @@ func (r *run) entryFolder(dir int) string {
 	return ""
 }
 
-// The codes of carrying out and undoing, in addition to those of planning.
+// Codes for applying and undoing a plan, in addition to those for planning in package organize.
 const (
 	CodeChanged           organize.Code = "changed"
 	CodeNotPermitted      organize.Code = "not_permitted"

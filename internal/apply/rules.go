@@ -2,7 +2,7 @@ package apply
 
 import "github.com/anivault/anivault/internal/organize"
 
-// fileState compares the file at a place with the run's. The values are bits, so a rule can accept several.
+// fileState says whether the file at a path is the run's own. Its values are bits, so a rule can accept several.
 type fileState uint8
 
 const (

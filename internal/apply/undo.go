@@ -10,7 +10,7 @@ import (
 
 // UndoOptions control an undo.
 type UndoOptions struct {
-	Only   func(source, target string) bool // selects files, with all of their bundles; nil for everything
+	Only   func(source, target string) bool // selects files; the rest of a file's bundle is undone with it; nil for all
 	DryRun bool
 }
 

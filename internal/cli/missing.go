@@ -317,7 +317,7 @@ func ignoredKey(text string) (string, error) {
 	return key, nil
 }
 
-// index returns the place of the first line that means one of the keys; -1 if there is none.
+// index returns the index of the first line whose key is one of the keys; -1 if there is none.
 func (s ignoredSeries) index(keys ...string) int {
 	return slices.IndexFunc(s, func(line string) bool {
 		key, _ := ignoredKey(line)

@@ -14,7 +14,7 @@ type Info struct {
 	Size                    int64       // bytes
 	MTime, CTime, BirthTime time.Time   // BirthTime is zero if the file system does not record it
 	Device, Inode, Links    uint64      // Links is the number of hard links
-	Mount                   uint64      // the ID of the mount, which no hard link or rename can leave; 0 if unknown
+	Mount                   uint64      // the ID of the mount; hard links and renames can't cross mounts; 0 if unknown
 	Mode, UID, GID          uint32      // Mode has the twelve bits of chmod(2)
 }
 

@@ -141,8 +141,7 @@ type window struct {
 	current, previous int
 }
 
-// allow counts a request if the limit permits it. Otherwise it returns the time until the limit permits one, and does
-// not count it.
+// allow counts a request if the limit permits it. Otherwise it returns how long until the limit permits one.
 func (w *window) allow(at time.Time) (wait time.Duration, ok bool) {
 	if w.limit <= 0 {
 		return 0, true

@@ -216,7 +216,7 @@ func charSetRegexp(s string) (form string, size int, ok bool) {
 			}
 			i += 1 + size
 		}
-		// No set matches the slash.
+		// A set never matches a slash.
 		writeRange(&b, low, min(high, '/'-1))
 		writeRange(&b, max(low, '/'+1), high)
 	}

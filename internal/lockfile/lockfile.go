@@ -132,7 +132,7 @@ func (l *Lock) Unlock() {
 		l.closeFile() // closing the file also unlocks it
 	}
 	if l.opts.RemoveOnUnlock && !canRenameLocked {
-		os.Remove(l.path) // fails if another process has opened the file, and will remove it
+		os.Remove(l.path) // fails while another process has the file open; that process will remove it
 	}
 	l.held.Store(false)
 	l.turn <- struct{}{}

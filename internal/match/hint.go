@@ -219,8 +219,9 @@ func seasonBySharedWord(p *placer) int {
 	var withShow []int            // seasons whose names contain the show's title
 	for _, s := range p.entry.namedSeasons() {
 		rest := seasonNameWords(p, s.norm)
+		// Names with digits don't count: similar names may differ only in the number.
 		if len(rest) < len(significantWords(s.norm)) && !strings.ContainsAny(s.norm, "0123456789") {
-			withShow = append(withShow, s.Number) // similar names may differ only in a number
+			withShow = append(withShow, s.Number)
 		}
 		addSeasonWords(seasons, rest, s.Number)
 	}

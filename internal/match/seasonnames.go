@@ -236,8 +236,8 @@ func seasonByOtherTitle(p *placer) int {
 		if p.isShowTitle(s.norm, nil) || !p.hasTitle(s.norm) {
 			continue
 		}
-		inOther := func(t release.Title) bool { return title.Script(t.Text) != title.Script(s.Name) }
-		if slices.ContainsFunc(p.rel.Titles, inOther) {
+		inOtherScript := func(t release.Title) bool { return title.Script(t.Text) != title.Script(s.Name) }
+		if slices.ContainsFunc(p.rel.Titles, inOtherScript) {
 			return s.Number
 		}
 	}

@@ -147,7 +147,7 @@ func bestPairMatch(readings []reading, want nameFacts, titles []entryTitle,
 		head := cmp.Or(r.withoutSubtitle, film.beforeFilmWord)
 		top := 0.0
 		for _, t := range titles {
-			sim, file := comparePair(r, want, t, alike)
+			sim, file := compareTitles(r, want, t, alike)
 			if want.ignoreSubtitles && t.withoutSubtitle != "" {
 				alone := max(alike(r.norm, t.withoutSubtitle), factorBothSubtitles*alike(head, t.withoutSubtitle))
 				if s := simWithoutSubtitle * alone; s > sim {
@@ -181,8 +181,8 @@ func bestPairMatch(readings []reading, want nameFacts, titles []entryTitle,
 	return best
 }
 
-// comparePair returns the similarity of two titles, and the sequel marker that the name has and the entry lacks.
-func comparePair(r reading, w nameFacts, t entryTitle, alike func(a, b string) float64) (float64, Sequel) {
+// compareTitles returns the similarity of two titles, and the sequel marker that the name has and the entry lacks.
+func compareTitles(r reading, w nameFacts, t entryTitle, alike func(a, b string) float64) (float64, Sequel) {
 	best, file := alike(r.norm, t.norm), Sequel{}
 	if best == 1 {
 		return best, file

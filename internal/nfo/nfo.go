@@ -250,7 +250,7 @@ func Root(text []byte) string {
 	}
 }
 
-// idPatterns match the TMDB ID in an NFO: in today's element, in that of older servers, or in a URL.
+// idPatterns match the TMDB ID in an NFO: in <uniqueid>, in the older <tmdbid>, or in a URL.
 var idPatterns = []func() *regexp.Regexp{
 	lazyregexp.New(`(?i)<uniqueid\s[^>]*type=["']tmdb["'][^>]*>\s*(\d{1,9})\s*<`),
 	lazyregexp.New(`(?i)<tmdbid>\s*(\d{1,9})\s*<`),

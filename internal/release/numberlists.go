@@ -40,7 +40,7 @@ type listNumber struct {
 	firstDigits int    // how many digits the list's first number has
 	lastValue   int    // the value of the previous number
 	count       int    // how many numbers there are so far
-	plural      bool   // the word before the list is plural
+	afterPlural bool   // the word before the list is plural, such as "Episodes"
 	seasonText  string // the season before the list, as written
 	version     int    // the version after a number, as in "E02v2"
 }
@@ -48,7 +48,7 @@ type listNumber struct {
 func (n listNumber) isRange() bool  { return strings.ContainsAny(n.separator, "-~") }
 func (n listNumber) hasSpace() bool { return strings.ContainsAny(n.separator, " .") }
 
-func (n listNumber) onlySpaces() bool { return !n.plural && strings.Trim(n.separator, " ") == "" }
+func (n listNumber) onlySpaces() bool { return !n.afterPlural && strings.Trim(n.separator, " ") == "" }
 
 // isNextAfter reports whether the number is the next one after the given separator: the 22 of "S03E21.22.HDTV".
 func (n listNumber) isNextAfter(sep string) bool {
@@ -137,7 +137,7 @@ var seasonListEnds = []reason[listNumber]{
 		return n.value <= n.lastValue || n.value > n.lastValue+40
 	}, true},
 	{"an episode after a dash, and it has two digits or a name follows", func(n listNumber) bool {
-		return !n.plural && n.hasSpace() && n.isRange() &&
+		return !n.afterPlural && n.hasSpace() && n.isRange() &&
 			(n.digits > 1 || n.firstDigits > 1 || !n.after.confirmsSeasonList())
 	}, true},
 	{"an episode after a space, written with more digits", func(n listNumber) bool {

@@ -24,7 +24,7 @@ func markSeasonWord(p *markerStage, i int) bool {
 		return false
 	}
 	c.skipSeasonLetter()
-	first := listNumber{plural: plural}
+	first := listNumber{afterPlural: plural}
 	if first.value, first.digits, ok = c.readNumber(4); !ok {
 		return markSeasonSpelled(p, i)
 	}

@@ -32,7 +32,7 @@ const (
 	tagDate
 	tagSeason
 	tagEpisode
-	tagOverall // the episode counted from the show's start
+	tagOverall // the number of the episode, counted from the show's start
 	tagVersion
 	tagExtra
 	tagSpecial

@@ -123,7 +123,7 @@ func (r *Record) setSource(d match.Decision) {
 	r.Source, r.CachedAt = d.Source(), d.Origin.FetchedAt
 }
 
-// Fail gives the record an error and the status that goes with it. A nil code makes it an internal one.
+// Fail sets the record's error and the status that goes with it. If code is nil, the error's code is CodeInternal.
 func (r *Record) Fail(err error, code ErrorFunc) {
 	c, message := CodeInternal, lang.Text("no cause was given")
 	if err != nil {

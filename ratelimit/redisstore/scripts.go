@@ -92,7 +92,7 @@ type scriptReply struct {
 	kind  string // "done", "wait", "turn" or "late"
 	wait  time.Duration
 	fence int64
-	value []byte // with "turn"; nil: there is no state
+	value []byte // with "turn": the stored state; nil if none is stored
 }
 
 type scriptCall struct {

@@ -173,7 +173,7 @@ func selectOverLimit(records []pruneRecord, used, limit int64) []pruneRecord {
 	return records[:n]
 }
 
-// recordSize estimates how many bytes of the file a record takes. A large record takes whole pages.
+// recordSize estimates how many bytes of the file a record takes up. A large record takes up whole pages.
 func recordSize(key, value, page int) int64 {
 	n := 16 + key + value
 	if n > page/2 {

@@ -123,7 +123,7 @@ func (s *Store) keysAfter(ctx context.Context, bucket, after string) (keys []str
 		c := b.Cursor()
 		for k, _ := c.Seek([]byte(after)); k != nil; k, _ = c.Next() {
 			if string(k) <= after {
-				continue // skip the first key, and unordered keys in a damaged page, which could cause an endless loop
+				continue // after itself, and out-of-order keys of a damaged page, with which the caller could loop forever
 			}
 			if len(keys) == maxRangeKeys {
 				more = true

@@ -324,7 +324,7 @@ func formatFloat(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) 
 
 func formatSeconds(v float64) string { return FormatDuration(time.Duration(v * float64(time.Second))) }
 
-// FormatDuration is time.Duration's String without zero units at the end: "24h", not "24h0m0s".
+// FormatDuration formats d as String does, but without zero units at the end: "24h", not "24h0m0s".
 func FormatDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {

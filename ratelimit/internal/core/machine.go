@@ -272,11 +272,11 @@ func (m *machine) applyPause(t *Tuning, now Stamp, answer *stepInput, inPresentE
 // pausesEverybody reports whether a 503's Retry-After applies to all requests. A single 503 may come from one bad
 // backend of the upstream, so it applies to its own request only.
 func (m *machine) pausesEverybody(t *Tuning, e *Event, inPresentEpoch bool) bool {
-	streak := m.failures
+	failures := m.failures
 	if inPresentEpoch && (e.Attempt <= 1 || m.state == HalfOpen || !m.answeredSince(e.First)) {
-		streak++ // step will count this answer
+		failures++ // step will count this answer
 	}
-	return streak >= t.NFailures || inPresentEpoch && m.state == HalfOpen && m.previousState != Throttle
+	return failures >= t.NFailures || inPresentEpoch && m.state == HalfOpen && m.previousState != Throttle
 }
 
 // answeredSince reports whether there has been a good answer since the permit of a request's first try.

@@ -253,8 +253,8 @@ func (l *learnedLimit) learn(t *Tuning, now Stamp, mostAnswers int, baseRate flo
 	l.answers, l.window, l.trialRaise, l.untilRaise = answers, t.CeilingWindow, 0, answers
 }
 
-// lower undoes the raise on trial, or lowers the limit by one. If it falls below half of the proven limit, the 429s do
-// not come from the rate, and lower forgets the limit.
+// lower takes back the raise that is being tried, or else lowers the limit by one. Below half of the proven limit, the
+// rate is probably not what causes the 429s, so lower discards the limit and learns nothing for a while.
 func (l *learnedLimit) lower(t *Tuning, now Stamp, baseRate float64) {
 	l.answers = max(l.answers-max(l.trialRaise, 1), minAnswers(l.window, baseRate))
 	l.trialRaise, l.untilRaise = 0, t.RampAfter
