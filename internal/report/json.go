@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -173,8 +174,8 @@ func (w *jsonEncoder) appendObject(b []byte, v reflect.Value) []byte {
 }
 
 func (w *jsonEncoder) appendFloat(b []byte, f float64) []byte {
-	if n := int32(f); n != 0 && float64(n) == f { // a quick way for whole numbers, such as episodes
-		return strconv.AppendInt(b, int64(n), 10)
+	if a := math.Abs(f); f == 0 || a >= 1e-6 && a < 1e21 { // a quick way for what has no exponent
+		return strconv.AppendFloat(b, f, 'f', -1, 64)
 	}
 	text, err := json.Marshal(f)
 	if err != nil {
