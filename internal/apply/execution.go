@@ -16,6 +16,7 @@ type execution struct {
 	problems    []*Problem     // by operation: why it failed or was skipped; nil if it succeeded
 	toUndo      []bool         // by operation: whether the undo puts it back; nil outside an undo
 	undoneOps   []int          // operations that a partial undo has put back
+	bundleSteps map[int][]int  // by bundle: the indexes of its steps; nil until a step fails
 	filesDone   int            // finished files
 	filesTotal  int            // all files to apply or undo
 	bytesCopied int64          // bytes of the finished copies
@@ -132,8 +133,7 @@ func (x *execution) runSteps(undoing bool) {
 	for n := range x.run.Steps {
 		at, rest := n, x.run.Steps[n:]
 		if undoing {
-			at = len(x.run.Steps) - 1 - n
-			rest = x.run.Steps[:at+1]
+			at, rest = len(x.run.Steps)-1-n, x.run.Steps[:len(x.run.Steps)-n]
 		}
 		s := x.run.Steps[at]
 		if x.ctx.Err() != nil {
@@ -216,14 +216,16 @@ func (x *execution) reportProgress(at int64) {
 // rollBackBundle undoes the steps of a bundle after one of its operations failed. It returns false if a file could not
 // be put back. A file stays at its target if another program has taken its old name, or removed or edited the original.
 func (x *execution) rollBackBundle(at, cause int, p *Problem) bool {
-	var steps []int
-	for i, s := range x.run.Steps {
-		if x.run.Ops[s.Op].Bundle == x.run.Ops[cause].Bundle {
-			steps = append(steps, i)
-			x.problems[s.Op] = newProblem(CodeBundleRefused)
+	if x.bundleSteps == nil {
+		x.bundleSteps = map[int][]int{}
+		for i, s := range x.run.Steps {
+			x.bundleSteps[x.run.Ops[s.Op].Bundle] = append(x.bundleSteps[x.run.Ops[s.Op].Bundle], i)
 		}
 	}
-	whole := true
+	steps, whole := x.bundleSteps[x.run.Ops[cause].Bundle], true
+	for _, i := range steps {
+		x.problems[x.run.Steps[i].Op] = newProblem(CodeBundleRefused)
+	}
 	for _, i := range slices.Backward(steps) {
 		if i > at {
 			continue
