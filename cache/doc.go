@@ -29,12 +29,6 @@
 // because the disk is full or a stopped process holds the lock, it returns [ErrPending]: the value stays in memory, and
 // a later transaction writes it.
 //
-// An answer has three forms:
-//
-//	answer   answer.go                for the waiting callers: status, headers, body
-//	Entry    entry.go                 in the cache: status, ETag, body, dates
-//	Item     internal/store/store.go  in a bucket: checksum, dates, and the encoded Entry as the value
-//
 // Problems with the disk never make a request fail. Without locks, space or permission, or with a damaged file, the
 // cache warns once ([Options].OnWarning) and does what is still possible. It opens only regular files. If a process
 // dies while it is using the database, the next process checks all page references before bbolt follows them.

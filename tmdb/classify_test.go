@@ -92,6 +92,7 @@ var answerRows = []struct {
 	{"200 with another entry", 200, `{"id":9000002,"name":"Harbor Lights"}`, ratelimit.Server},
 	{"200 of a login page", 200, `{"error":"log in"}`, ratelimit.Server},
 	{"401", 401, `{"status_code":7}`, ratelimit.Client},
+	{"401 of a private list", 401, `{"status_code":39}`, ratelimit.Client},
 	{"401 with a page", 401, page, ratelimit.Server},
 	{"403", 403, `{"status_code":45}`, ratelimit.Client},
 	{"403 with the page of an edge", 403, page, ratelimit.Server},

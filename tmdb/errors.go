@@ -25,8 +25,10 @@ const (
 	CodeSuspended    = 45 // 403, the account behind the key
 )
 
-// credentialCodes are TMDB's codes for a problem with the key or its account.
-var credentialCodes = []int{3, CodeInvalidKey, CodeSuspendedKey, 14, 16, 17, 30, 31, 32, 33, 35, 36, CodeSuspended}
+var (
+	credentialCodes = []int{3, CodeInvalidKey, CodeSuspendedKey, 14, 16, 31, CodeSuspended}
+	unrelatedCodes  = []int{17, 30, 32, 33, 35, 36, 38, 39} // of other 401s: a session, a private list
+)
 
 // Error is an error response: a status other than 2xx, or TMDB's error object in a 2xx.
 type Error struct {
@@ -164,14 +166,14 @@ func (c *Client) wrapRequestError(req *http.Request, err error) error {
 	return &requestError{text: redactSecrets(req, text), err: err}
 }
 
-// keyRefused reports whether TMDB refuses the key: with any 401, or with a credential code in a 403 or 2xx. A 403
-// without such a code is a block at TMDB's edge, which would block any other key too.
+// keyRefused reports whether TMDB refuses the key: with a 401, or with a credential code in a 403 or 2xx. A 403 without
+// such a code is a block at TMDB's edge, which would block any other key too.
 func (e *Error) keyRefused() bool {
 	switch {
 	case e.Foreign != "" || e.Code == CodeOverLimit:
 		return false
 	case e.HTTPStatus == http.StatusUnauthorized:
-		return true
+		return !slices.Contains(unrelatedCodes, e.Code)
 	}
 	return (e.HTTPStatus == http.StatusForbidden || e.HTTPStatus < 300) && slices.Contains(credentialCodes, e.Code)
 }

@@ -103,6 +103,22 @@ func TestOnlyARefusalLatchesAndOnlyItsKey(t *testing.T) {
 	}
 }
 
+// A 401 that is about a private list or a session says nothing about the key.
+func TestAnUnrelated401RefusesNoKey(t *testing.T) {
+	u := &upstream{respond: func(r *http.Request) (*http.Response, error) {
+		return answer(r, 401, jsonType, `{"status_code":39,"status_message":"This resource is private."}`), nil
+	}}
+	l := NewKeyLatch(u)
+	for range 2 {
+		if got := roundTripOf(l, request(t, "token")); got.err != nil || got.resp.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%v, %v", got.resp, got.err)
+		}
+	}
+	if u.sent != 2 {
+		t.Errorf("%d requests were sent", u.sent)
+	}
+}
+
 // A body is passed on whole, and one that breaks off is an error where it would be an answer.
 func TestTheLatchPassesBodiesOn(t *testing.T) {
 	l := NewKeyLatch(&upstream{respond: okay})

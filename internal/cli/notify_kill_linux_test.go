@@ -79,6 +79,8 @@ func TestNoticesComeOnceOrTwiceAfterKills(t *testing.T) {
 			t.Fatalf("round %d: %v", n, err)
 		}
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	count := map[string]int{}
 	for _, library := range regexp.MustCompile(`library[0-9]{3}`).FindAllString(bodies.String(), -1) {
 		count[library]++

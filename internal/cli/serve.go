@@ -235,7 +235,7 @@ func newServeTokenRevoke(f *factory) *cobra.Command {
 		case c.cfg.NeedsClient():
 			f.say("no clients remain: the gateway refuses all requests, and won't start again without one\n")
 		default:
-			f.say("no clients remain: anyone who can reach the gateway can use it without a token\n")
+			f.say("no clients remain: once restarted, the gateway serves anyone who can reach it without a token\n")
 		}
 		return nil
 	})

@@ -31,9 +31,10 @@ type settings struct {
 	allRevoked    bool // tokens are required, but all tokens were revoked
 }
 
-// needsClient reports whether a token was needed so far. Who takes away the last client and the proxy in front restarts
-// the gateway to open it: a file that was emptied looks the same.
-func (s *settings) needsClient() bool { return s.allRevoked || s.cfg.NeedsClient() }
+// needsClient reports whether a token was needed so far. Only a restart ends that: a file may be empty by mistake.
+func (s *settings) needsClient() bool {
+	return s.allRevoked || len(s.clientsByHash) > 0 || s.cfg.NeedsClient()
+}
 
 func (s *settings) clientNames() string {
 	var names []string

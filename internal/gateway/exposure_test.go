@@ -3,7 +3,9 @@ package gateway
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -155,6 +157,25 @@ func dialTo(at net.Addr) func(context.Context, string, string) (net.Conn, error)
 			to = fmt.Sprintf("127.0.0.1:%d", tcp.Port)
 		}
 		return new(net.Dialer).DialContext(ctx, at.Network(), to)
+	}
+}
+
+// A client that closes its side behind the request, as nc -N does, gets no answer rather than a wrong one.
+func TestAHalfClosedClientGetsNoEmptyAnswer(t *testing.T) {
+	b := start(t, setup{})
+	open := b.up.shut()
+	defer open()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, err = io.WriteString(conn, "GET /3/tv/9000001 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	if err = errors.Join(err, conn.(*net.TCPConn).CloseWrite()); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := io.ReadAll(conn); len(got) > 0 {
+		t.Errorf("it got %q", got)
 	}
 }
 

@@ -270,6 +270,9 @@ func (x *exchange) finish() {
 	x.g.logRequest(x)
 	x.g.logRefusal(x)
 	x.g.countRequest(x)
+	if x.clientGone && x.status == 0 { // it may still read, and net/http would answer 200 without a body
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // The log never contains a client's credentials or the values of a query.

@@ -101,12 +101,14 @@ func TestAConnectionTooManyIsTold(t *testing.T) {
 }
 
 func TestASocketHasTheModeOfTheSettings(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s")
-	yaml, _ := withClients(map[string]string{"a": ""})
-	start(t, setup{listen: "unix:" + path, yaml: yaml + "  socket_mode: \"0660\"\n"})
-	info, err := os.Stat(path)
-	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o660 {
-		t.Errorf("%v, %v", info, err)
+	for _, mode := range []string{`"0660"`, "0660"} { // YAML reads the second as a number
+		path := filepath.Join(t.TempDir(), "s")
+		yaml, _ := withClients(map[string]string{"a": ""})
+		start(t, setup{listen: "unix:" + path, yaml: yaml + "  socket_mode: " + mode + "\n"})
+		info, err := os.Stat(path)
+		if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o660 {
+			t.Errorf("%s: %v, %v", mode, info, err)
+		}
 	}
 }
 

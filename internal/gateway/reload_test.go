@@ -66,7 +66,7 @@ func TestAReloadIsTakenAsAWholeOrNotAtAll(t *testing.T) {
 	}
 	b.configure("cache: {max_size: 100MB}\n")
 	b.reread()
-	b.must(200, "/3/tv/9000001")
+	b.must(401, "/3/tv/9000001") // its clients are gone
 	if log := b.log.String(); !strings.Contains(log, "event=restart_needed keys=cache.max_size") ||
 		strings.Contains(log, tokens["a"]) {
 		t.Errorf("the log:\n%s", log)
@@ -120,6 +120,21 @@ func TestALostConfigFileOpensNothing(t *testing.T) {
 		b.must(200, "/3/tv/9000001", "Authorization: Bearer "+tokens["a"])
 	}
 	if log := b.log.String(); strings.Count(log, "is gone: put it back") != 2 {
+		t.Errorf("nobody is told:\n%s", log)
+	}
+}
+
+// Without a proxy in front, too: other users of the machine must not get in because a file was emptied.
+func TestAnEmptiedConfigFileOpensNoGatewayThatHadClients(t *testing.T) {
+	yaml, tokens := withClients(map[string]string{"a": ""})
+	b := start(t, setup{yaml: yaml})
+	for range 2 {
+		b.configure("")
+		b.reread()
+		b.must(401, "/3/tv/9000001")
+		b.must(401, "/3/tv/9000001", "Authorization: Bearer "+tokens["a"])
+	}
+	if log := b.log.String(); !strings.Contains(log, "event=no_clients") {
 		t.Errorf("nobody is told:\n%s", log)
 	}
 }
