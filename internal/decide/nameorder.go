@@ -65,14 +65,7 @@ func (d *Deciders) readInOrder(ctx context.Context, s *series, res *resolution) 
 		s.pin != nil && (s.pin.Season != nil || s.pin.Offset != 0) {
 		return
 	}
-	var of animeOfEntry
-	if d.index != nil {
-		d.index.withIndex(func(x *index.Index) (err error) {
-			of, err = findAnimeOfEntry(x, res.Entry)
-			return err
-		})
-	}
-	count, others := ordersOf(res.Entry, of.siblings), res.readings
+	count, others := d.ordersOfSeries(res.Entry), res.readings
 	toTMDB := func(p orders.Place) *orders.Place { return count.ToTMDB(order, anime, p) }
 	if name, ok := strings.CutPrefix(order, orders.GroupPrefix); ok {
 		group, err := d.Group(ctx, res.ID, name)

@@ -115,13 +115,14 @@ func (d *Deciders) readGroup(ctx context.Context, tv int, name string) (*orders.
 // Seasons returns the seasons of a series in an order, without the episodes that are not known in it. In AniDB's order
 // they are TMDB's, because AniDB has no seasons.
 func (d *Deciders) Seasons(ctx context.Context, tv int, order string) ([]match.Season, error) {
-	e, series, err := d.seriesOf(ctx, tv)
+	e, _, err := d.Entry(ctx, match.TV, tv)
 	if err != nil {
 		return nil, err
 	}
 	if order == orders.TMDB || order == orders.AniDB {
 		return e.Seasons, nil
 	}
+	series := d.ordersOfSeries(e)
 	place := func(p orders.Place) *orders.Place { return series.Orders(p).In(order) }
 	if name, ok := strings.CutPrefix(order, orders.GroupPrefix); ok {
 		group, err := d.Group(ctx, tv, name)
@@ -152,11 +153,8 @@ func (d *Deciders) Seasons(ctx context.Context, tv int, order string) ([]match.S
 	return out, nil
 }
 
-func (d *Deciders) seriesOf(ctx context.Context, tv int) (*match.Entry, *orders.Series, error) {
-	e, _, err := d.Entry(ctx, match.TV, tv)
-	if err != nil {
-		return nil, nil, err
-	}
+// ordersOfSeries returns a series' orders by what the index knows of it.
+func (d *Deciders) ordersOfSeries(e *match.Entry) *orders.Series {
 	var anime animeOfEntry
 	if d.index != nil {
 		d.index.withIndex(func(x *index.Index) (err error) {
@@ -164,7 +162,7 @@ func (d *Deciders) seriesOf(ctx context.Context, tv int) (*match.Entry, *orders.
 			return err
 		})
 	}
-	return e, ordersOf(e, anime.siblings), nil
+	return ordersOf(e, anime.siblings)
 }
 
 // Order is an order that a series has.
@@ -178,10 +176,11 @@ type Order struct {
 
 // Orders returns the orders that a series has. A group that shares its name with another one has its id as its name.
 func (d *Deciders) Orders(ctx context.Context, tv int) ([]Order, error) {
-	e, series, err := d.seriesOf(ctx, tv)
+	e, _, err := d.Entry(ctx, match.TV, tv)
 	if err != nil {
 		return nil, err
 	}
+	series := d.ordersOfSeries(e)
 	var out []Order
 	for _, name := range []string{orders.TMDB, orders.Absolute, orders.TVDB, orders.AniDB} {
 		o, parts := Order{Name: name}, map[[2]int]bool{}
