@@ -116,6 +116,17 @@ func TestFreshFileCanBeUncommented(t *testing.T) {
 	}
 }
 
+// YAML would read a number with a leading zero as octal.
+func TestNumbersAreReadAsTheyAreWritten(t *testing.T) {
+	cfg, _, err := Load(home(t, "serve: {socket_mode: 0660, queue: {max: 0200}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Serve.SocketMode != 0o660 || cfg.Serve.QueueMax != 200 {
+		t.Errorf("%o, %d", cfg.Serve.SocketMode, cfg.Serve.QueueMax)
+	}
+}
+
 // A folder is no config file, and the null device is an empty one; Windows' editors may write UTF-16.
 func TestOddConfigFiles(t *testing.T) {
 	dir := t.TempDir()

@@ -51,6 +51,9 @@ func fileValue(file *viper.Viper, in source, s Setting) (string, error) {
 			Reason: lang.Textf("is %s; write a single value there: %s", kind, s.Allowed),
 		}
 	}
+	if _, value := in.find(s.Key); value != nil && strings.HasPrefix(value.Value, "0") {
+		text = value.Value // as written: YAML reads 0660 as an octal number
+	}
 	return text, nil
 }
 
@@ -93,19 +96,24 @@ type source struct {
 	exists bool
 }
 
-func (in source) location(key string) string {
-	line, section := 0, in.root
+// find returns the line of a key, or that of the innermost section it would be in, and the key's value, nil for none.
+func (in source) find(key string) (line int, value *yaml.Node) {
+	value = in.root
 	for name := range strings.SplitSeq(key, ".") {
-		k, v := findKey(section, name)
+		k, v := findKey(value, name)
 		if k == nil {
-			break
+			return line, nil
 		}
-		line, section = k.Line, v
+		line, value = k.Line, v
 	}
-	if line == 0 {
-		return in.path + ": " + key
+	return line, value
+}
+
+func (in source) location(key string) string {
+	if line, _ := in.find(key); line > 0 {
+		return fmt.Sprintf("%s:%d: %s", in.path, line, key)
 	}
-	return fmt.Sprintf("%s:%d: %s", in.path, line, key)
+	return in.path + ": " + key
 }
 
 func readFile(path string, named bool) (*viper.Viper, source, error) {

@@ -51,8 +51,8 @@ type Sticky struct {
 }
 
 func readFileMode(v string) (fs.FileMode, error) {
-	mode, err := strconv.ParseUint(v, 0, 32) // YAML reads 0660 without quotes as octal, and v is then 432
-	if err != nil || mode > 0o777 {
+	mode, err := strconv.ParseUint(v, 8, 9)
+	if err != nil {
 		return 0, lang.Error("must be an octal mode such as 0660")
 	}
 	return fs.FileMode(mode), nil

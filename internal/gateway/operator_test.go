@@ -101,7 +101,7 @@ func TestAConnectionTooManyIsTold(t *testing.T) {
 }
 
 func TestASocketHasTheModeOfTheSettings(t *testing.T) {
-	for _, mode := range []string{`"0660"`, "0660"} { // YAML reads the second as a number
+	for _, mode := range []string{`"0660"`, `"660"`, "0660"} { // YAML reads the last as a number
 		path := filepath.Join(t.TempDir(), "s")
 		yaml, _ := withClients(map[string]string{"a": ""})
 		start(t, setup{listen: "unix:" + path, yaml: yaml + "  socket_mode: " + mode + "\n"})
