@@ -45,6 +45,56 @@ func TestSecurityNamesTheReleaseWorkflow(t *testing.T) {
 	}
 }
 
+// Each line of README that installs a release names what .goreleaser.yaml publishes.
+func TestInstallLinesNameWhatAReleasePublishes(t *testing.T) {
+	type repository struct{ Owner, Name string }
+	type published struct {
+		Name, Publisher string
+		Repository      repository
+	}
+	var release struct {
+		Project string `yaml:"project_name"`
+		Nfpms   []struct {
+			Package string `yaml:"package_name"`
+			Formats []string
+		}
+		Dockers []struct{ Images []string } `yaml:"dockers_v2"`
+		Casks   []published                 `yaml:"homebrew_casks"`
+		Scoops  []published
+		Winget  []published
+		Nix     []published
+		Aurs    []published
+		Release struct{ GitHub repository }
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "../.goreleaser.yaml")), &release); err != nil {
+		t.Fatal(err)
+	}
+	name, packages := release.Project, release.Nfpms[0]
+	tap, _ := strings.CutPrefix(release.Casks[0].Repository.Name, "homebrew-")
+	bucket, nur, source := release.Scoops[0].Repository, release.Nix[0].Repository, release.Release.GitHub
+	lines := []string{
+		"`brew install --cask " + release.Casks[0].Repository.Owner + "/" + tap + "/" + name + "`",
+		"`scoop bucket add " + name + " https://github.com/" + bucket.Owner + "/" + bucket.Name + "`",
+		"`scoop install " + name + "`",
+		"`winget install " + release.Winget[0].Publisher + "." + name + "`",
+		"`" + release.Aurs[0].Name + "`",
+		"`nix profile install github:" + source.Owner + "/" + source.Name + "`",
+		"github.com/" + nur.Owner + "/" + nur.Name,
+		" " + release.Dockers[0].Images[0] + "`",
+	}
+	for _, format := range packages.Formats {
+		lines = append(lines, " ./"+packages.Package+"_*"+map[string]string{"deb": "_linux_amd64"}[format]+"."+format+"`")
+	}
+	for _, readme := range []string{"../README.md", "../README.ko.md"} {
+		text := read(t, readme)
+		for _, line := range lines {
+			if !strings.Contains(text, line) {
+				t.Errorf("%s lacks %s", readme, line)
+			}
+		}
+	}
+}
+
 // An action is named by the hash of a commit: a tag can be moved.
 func TestWorkflowsPinTheirActions(t *testing.T) {
 	files, _ := filepath.Glob("../.github/workflows/*.yml")
