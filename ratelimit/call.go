@@ -364,16 +364,19 @@ func (c *call) abandon() {
 	l.slotFreed.ring() // the tickets behind this one have moved up
 }
 
+// recordForCaller tells the caller when to try again, unless that is longer than the request may still wait.
 func (c *call) recordForCaller(req *http.Request, e *Event) {
 	c.earlierTries.tries++
 	now, n := time.Now(), c.callerAttempts+c.attempt-c.excused
-	c.Tries.fail(req, c.earlierTries, now.Add(c.delay(n, e)), now.Add(c.delay(1, e)), c.excused == 0)
+	if next := c.delay(n, e); next <= c.waitLeft() {
+		c.Tries.fail(req, c.earlierTries, now.Add(next), now.Add(c.delay(1, e)), c.excused == 0)
+	}
 }
 
-// delay returns how long the request waits before its n-th retry: full jitter, or the Retry-After of a 503. After a 429
-// and after an excused try it returns 0, because the pause or the Sleep that follows is the delay.
+// delay returns how long the request waits before its n-th retry: full jitter, or its own Retry-After. After a 429 and
+// after an excused try it returns 0, because the pause or the Sleep that follows is the delay.
 func (c *call) delay(n int, e *Event) time.Duration {
-	if c.lastExcused {
+	if c.lastExcused || core.PausesAccount(e, c.l.Tuning().LimitedBy) {
 		return 0
 	}
 	return core.RetryDelay(n, e, c.l.randFloat())

@@ -652,6 +652,21 @@ func TestARequestThatIsSetAsideIsNotRepeated(t *testing.T) {
 	})
 }
 
+func TestNobodyWaitsForARetryAfterBeyondMaxWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil, func(int, *http.Request) (*http.Response, error) {
+			return reply(503, "Retry-After", "3600"), nil
+		})
+		var tries Tries
+		if _, err := r.get(tries.With(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if n, due := tries.Failed(); n != 0 {
+			t.Errorf("asked again in %s", time.Until(due))
+		}
+	})
+}
+
 func TestA503sRetryAfterDelaysItsOwnRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/anivault/anivault/ratelimit"
 )
 
 // Valid returns nil if the response is TMDB's own: a 2xx whose body decodes as the type that req asks for, an error
@@ -43,10 +46,15 @@ func responseError(req *http.Request, resp *http.Response, body []byte) error {
 	}
 	e := &Error{
 		HTTPStatus: resp.StatusCode, Code: object.code, Message: redactSecrets(req, object.message),
-		Method: req.Method, Path: req.URL.Path, FromGateway: object.gateway,
+		Method: req.Method, Path: req.URL.Path, FromGateway: object.gateway, GatewayReason: object.gatewayReason,
 	}
 	if !isError {
-		e.Code, e.Message, e.FromGateway, e.Foreign = 0, "", false, foreignReason(body)
+		*e = Error{HTTPStatus: e.HTTPStatus, Method: e.Method, Path: e.Path, Foreign: foreignReason(body)}
+	}
+	if e.FromGateway {
+		if wait, _ := ratelimit.ParseRetryAfter(resp.Header, time.Now()); wait.Present {
+			e.RetryAt = time.Now().Add(wait.Duration)
+		}
 	}
 	if e.keyRefused() {
 		return &UnauthorizedError{Cause: e, WasSent: true, KeyAsToken: isTokenLikeKey(req)}
@@ -120,9 +128,10 @@ func sniffJSON(body []byte) Reason {
 }
 
 type errorObject struct {
-	code    int
-	message string
-	gateway bool // an anivault gateway sent it, not TMDB
+	code          int
+	message       string
+	gateway       bool   // an anivault gateway sent it, not TMDB
+	gatewayReason string // why the gateway sent it
 }
 
 // maxErrorBody is the size above which a body is not searched for an error object. Real ones are far smaller.
@@ -148,6 +157,10 @@ func parseErrorObject(status int, body []byte) (e errorObject, ok bool) {
 		return e, false
 	}
 	e.code, e.gateway = looseInt(raw.Code), len(raw.Gateway) > 0
+	var gateway struct{ Reason string }
+	if json.Unmarshal(raw.Gateway, &gateway) == nil {
+		e.gatewayReason = shortText(gateway.Reason, 40)
+	}
 	if json.Unmarshal(raw.Message, &e.message) != nil {
 		e.message = ""
 	}
@@ -183,6 +196,12 @@ func looseStrings(raw json.RawMessage) []string {
 		}
 	}
 	return slices.Clip(out)
+}
+
+// GatewayRefusal returns the error that an anivault gateway made itself; ok is false for any other response.
+func GatewayRefusal(req *http.Request, resp *http.Response, body []byte) (e *Error, ok bool) {
+	e, ok = errors.AsType[*Error](responseError(req, resp, body))
+	return e, ok && e.FromGateway
 }
 
 // RefusalOf returns an error if TMDB refused the key, nil otherwise. The error's Cause is never nil.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // ErrNotFound matches an *Error with status 404 or code 6, 34 or 37: TMDB has nothing under that id.
@@ -40,7 +41,9 @@ type Error struct {
 	// Foreign is why the body is not TMDB's error object, as a proxy or login page may have sent it; "" if it is.
 	Foreign Reason
 	// FromGateway is true if an anivault gateway made the error itself, in TMDB's form.
-	FromGateway bool
+	FromGateway   bool
+	GatewayReason string    // its word for the reason, such as "quota"; "" if it is not from a gateway
+	RetryAt       time.Time // when the gateway asks to try again; zero: it does not say
 }
 
 // Error returns one line with the status, the message, the code and Foreign.

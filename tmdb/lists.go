@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 )
 
 // AlternativeTitle is another title of a series or film.
@@ -82,39 +81,15 @@ type ExternalIDs struct {
 
 func (e *ExternalIDs) check(ids []string) error { return checkID(e.ID, ids[0]) }
 
-// GroupType is the order of the episodes in an episode group.
-type GroupType int
-
-// The types of episode groups. A series may have several groups of one type, some of them out of date.
-const (
-	GroupOriginalAirDate GroupType = 1
-	GroupAbsolute        GroupType = 2
-	GroupDVD             GroupType = 3
-	GroupDigital         GroupType = 4
-	GroupStoryArc        GroupType = 5
-	GroupProduction      GroupType = 6
-	GroupTV              GroupType = 7
-)
-
-func (t GroupType) String() string {
-	names := [...]string{
-		1: "original air date", 2: "absolute", 3: "dvd", 4: "digital", 5: "story arc", 6: "production", 7: "tv",
-	}
-	if t >= 1 && int(t) < len(names) {
-		return names[t]
-	}
-	return fmt.Sprintf("type %d", int(t))
-}
-
 // EpisodeGroupSummary is an episode group without its episodes.
 type EpisodeGroupSummary struct {
-	ID           string    `json:"id"` // 24 hexadecimal digits
-	Name         string    `json:"name"`
-	Type         GroupType `json:"type"`
-	Description  string    `json:"description"`
-	EpisodeCount int       `json:"episode_count"`
-	GroupCount   int       `json:"group_count"`
-	Network      *Network  `json:"network"`
+	ID           string   `json:"id"` // 24 hexadecimal digits
+	Name         string   `json:"name"`
+	Type         int      `json:"type"` // 1 air date, 2 absolute, 3 DVD, 4 digital, 5 story arc, 6 production, 7 TV
+	Description  string   `json:"description"`
+	EpisodeCount int      `json:"episode_count"`
+	GroupCount   int      `json:"group_count"`
+	Network      *Network `json:"network"`
 }
 
 // EpisodeGroups lists the episode groups of a series. ID is 0 if the list was appended to details.

@@ -56,15 +56,16 @@ func Explain(err error) (report.Code, lang.Text) {
 		return report.CodeMalformedResponse, lang.TextOf(garbled)
 	case errors.Is(err, cache.ErrUnexpected304):
 		return report.CodeMalformedResponse, textWithoutURL(err)
-	case errors.Is(err, tmdb.ErrNotFound):
+	case errors.Is(err, tmdb.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return report.CodeNotFound, textWithoutURL(err)
 	case errors.As(err, &answer):
-		if answer.Outcome() == ratelimit.Client {
+		switch answer.Outcome() {
+		case ratelimit.Client:
 			return report.CodeInternal, lang.TextOf(answer)
+		case ratelimit.Deferred:
+			return report.CodeUpstream, deferralText(answer)
 		}
 		return report.CodeUpstream, lang.TextOf(answer)
-	case errors.Is(err, fs.ErrNotExist):
-		return report.CodeNotFound, textWithoutURL(err)
 	case errors.As(err, new(*fs.PathError)), errors.As(err, new(*os.SyscallError)) && !errors.As(err, &opErr):
 		return report.CodeUnreadable, textWithoutURL(err)
 	case errors.As(err, new(net.Error)), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF),
@@ -81,6 +82,13 @@ func refusalText(u *tmdb.UnauthorizedError) lang.Text {
 		return lang.Textf("TMDB refused the key: %s", u.Cause.Message)
 	}
 	return "TMDB refused the key"
+}
+
+func deferralText(e *tmdb.Error) lang.Text {
+	if e.RetryAt.IsZero() {
+		return lang.Textf("the gateway refused this request: %s", e.Message)
+	}
+	return lang.Textf("the gateway refused this request until %s: %s", ui.Clock(e.RetryAt), e.Message)
 }
 
 // BlockText describes why the limiter is in Sleep or CacheOnly.

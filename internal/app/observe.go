@@ -42,7 +42,8 @@ type observer struct {
 	sharedWait  Wait      // from the latest PollSharedState
 	awaitPolls  int       // how many of the latest polls in a row found the run waiting for another process's request
 	waiting     []ratelimit.WaitInfo
-	pauseStatus int // the HTTP status that caused this process's latest pause
+	pauseStatus int       // the HTTP status that caused this process's latest pause
+	longPause   time.Time // when the latest pause ends that was longer than noticeablePause
 }
 
 func (o *observer) onOrphans(f ratelimit.Orphans) {
@@ -90,8 +91,9 @@ func (g *Gateway) LogOthersStateChange(st ratelimit.Status) {
 	}
 	o.mu.Unlock()
 	if known && from != st.State {
-		o.logEvent("state_transition", st.Gauges, max(st.Until.Sub(st.At), 0), slog.String("from", from.String()),
-			slog.String("to", st.State.String()), slog.String("reason", st.Cause.String()), slog.String("by", "elsewhere"))
+		o.logEvent(slog.LevelInfo, "state_transition", st.Gauges, max(st.Until.Sub(st.At), 0),
+			slog.String("from", from.String()), slog.String("to", st.State.String()),
+			slog.String("reason", st.Cause.String()), slog.String("by", "elsewhere"))
 	}
 }
 
@@ -123,9 +125,12 @@ func (o *observer) onTransition(t ratelimit.Transition) {
 	o.samples.add(o.sample(t.At, t.To.String(), t.Gauges.Rate))
 	gauges := t.Gauges
 	gauges.State = t.To
-	o.logEvent("state_transition", gauges, max(t.Until.Sub(t.At), 0), slog.String("from", t.From.String()),
-		slog.String("to", t.To.String()), slog.String("reason", t.Reason.String()))
+	o.logEvent(slog.LevelInfo, "state_transition", gauges, max(t.Until.Sub(t.At), 0),
+		slog.String("from", t.From.String()), slog.String("to", t.To.String()), slog.String("reason", t.Reason.String()))
 }
+
+// noticeablePause is how long a pause is that the log warns of.
+const noticeablePause = time.Minute
 
 func (o *observer) onAnswer(a ratelimit.Answer) {
 	o.setGauges(a.Gauges)
@@ -155,9 +160,16 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 	if !a.Outcome.Retryable() {
 		return
 	}
+	level := slog.LevelInfo
 	if a.Pause > 0 {
 		o.mu.Lock()
 		o.pauseStatus = a.Status
+		if now := time.Now(); a.Pause > noticeablePause {
+			if now.After(o.longPause) {
+				level = slog.LevelWarn // once: answers of requests that were under way may pause again
+			}
+			o.longPause = now.Add(a.Pause)
+		}
 		o.mu.Unlock()
 	}
 	if event != "429" {
@@ -170,7 +182,7 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 	if a.RetryAfter.Present && a.RetryAfter.Duration != 0 {
 		more = append(more, slog.Duration("retry_after", a.RetryAfter.Duration))
 	}
-	o.logEvent(event, a.Gauges, a.Pause, more...)
+	o.logEvent(level, event, a.Gauges, a.Pause, more...)
 }
 
 func (o *observer) logKeyChanges(a ratelimit.Answer) {
@@ -215,7 +227,9 @@ func (o *observer) sample(at time.Time, state string, rate float64) chart.Point 
 	}
 }
 
-func (o *observer) logEvent(event string, g ratelimit.Gauges, sleep time.Duration, more ...slog.Attr) {
+func (o *observer) logEvent(
+	level slog.Level, event string, g ratelimit.Gauges, sleep time.Duration, more ...slog.Attr,
+) {
 	attrs := []slog.Attr{
 		slog.String("comp", logging.Ratelimiter), slog.String("state", g.State.String()), slog.Int("consec429", g.Streak429),
 		slog.Float64("err_rate_30s", g.ErrRatio), slog.Float64("rate", g.Rate), slog.Int("sem", g.OwnSlots),
@@ -223,7 +237,7 @@ func (o *observer) logEvent(event string, g ratelimit.Gauges, sleep time.Duratio
 	if sleep != 0 {
 		attrs = append(attrs, slog.Duration("sleep", sleep))
 	}
-	o.log.LogAttrs(context.Background(), slog.LevelInfo, event, append(attrs, more...)...)
+	o.log.LogAttrs(context.Background(), level, event, append(attrs, more...)...)
 }
 
 type cacheCounter struct {

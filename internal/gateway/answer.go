@@ -207,6 +207,15 @@ var (
 	reasonLoop      = newReason("loop", 508, "", 5, "This gateway asks itself: its base URL leads back to it.")
 )
 
+// relayed are the reasons of a gateway behind this one that it passes on. The limits of that gateway's client are a
+// quota of all clients of this one.
+var relayed = map[string]*reason{
+	reasonAcquireTimeout.name: reasonAcquireTimeout, reasonQueueFull.name: reasonQueueFull,
+	reasonClientQueueFull.name: reasonQueueFull, reasonClientLimit.name: reasonQuota, reasonQuota.name: reasonQuota,
+	reasonSleep.name: reasonSleep, reasonPause.name: reasonPause, reasonCacheOnly.name: reasonCacheOnly,
+	reasonNoAccount.name: reasonNoAccount, reasonOffline.name: reasonOffline, reasonCredentials.name: reasonCredentials,
+}
+
 type refusal struct {
 	*reason
 	text    string

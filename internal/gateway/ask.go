@@ -126,7 +126,9 @@ func (g *Gateway) askOrWait(
 			continue
 		}
 		if err != nil && ctx.Err() == nil && refusalOf(err).reason == reasonAcquireTimeout {
-			g.logSlot(slog.LevelError, "slot_timeout", f, slog.Duration("waited", a.patience))
+			if count, due := g.warnThrottle.Allow("slot_timeout", time.Now()); due {
+				g.logSlot(slog.LevelError, "slot_timeout", f, slog.Duration("waited", a.patience), slog.Int("count", count))
+			}
 		}
 		return out, err
 	}

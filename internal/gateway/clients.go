@@ -254,10 +254,7 @@ func (s *settings) checkOrigin(r *http.Request, hasToken bool) *refusal {
 }
 
 func (s *settings) isKnownHost(host string) bool {
-	name := strings.ToLower(host)
-	if h, _, err := net.SplitHostPort(name); err == nil {
-		name = h
-	}
+	name := strings.ToLower(hostOf(host))
 	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
 		return true
 	}

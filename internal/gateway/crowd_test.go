@@ -245,6 +245,41 @@ func TestTwoGatewaysWhereClientsAreAccounts(t *testing.T) {
 	first.idle()
 }
 
+// The gateway behind this one answers a question from its cache, or refuses it because it may not ask TMDB. A refusal
+// is about its own question: the next one may be in the cache.
+func TestARefusalOfTheNextGatewayIsForItsOwnQuestionOnly(t *testing.T) {
+	for _, row := range []struct {
+		name, yaml, client string
+		status             int
+		reason             string
+	}{
+		{"its budget is spent", "limiter: {budget: 1/24h}\n", "", 503, "quota"},
+		{"its client's limit is reached", "", ", upstream: 1/24h", 503, "quota"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			clients, tokens := withClients(map[string]string{"first": row.client})
+			second := start(t, setup{yaml: row.yaml + clients})
+			first := start(t, setup{
+				base: func(*testing.T) string { return second.url }, noKey: true,
+				yaml: "tmdb: {token: " + tokens["first"] + "}\n",
+			})
+			second.must(200, tv(9000001), "Authorization: Bearer "+tokens["first"])
+			a := first.get(tv(9000002))
+			after, _ := strconv.Atoi(a.Header.Get("Retry-After"))
+			if a.status != row.status || a.own.Reason != row.reason || after < 80_000 || after > 2*86400 {
+				t.Errorf("refused by %d %s, again after %d s", a.status, a.body, after)
+			}
+			if a := first.get(tv(9000001)); a.status != http.StatusOK {
+				t.Errorf("what the next gateway has in its cache: %d %s", a.status, a.body)
+			}
+			st, err := first.service.Upstream().Limiter().Status(t.Context())
+			if err != nil || !st.PauseUntil.IsZero() && st.PauseUntil.After(time.Now()) {
+				t.Errorf("paused until %s, %v", st.PauseUntil, err)
+			}
+		})
+	}
+}
+
 // All but two of five thousand requests are used, and three more come at once.
 func TestSeed002TwoOfFiveThousandAreLeftAndThreeCome(t *testing.T) {
 	quota := 5000

@@ -62,7 +62,6 @@ type Gateway struct {
 	adminConns *connCounter
 
 	warnThrottle logging.LineLimiter
-	fullWarnedAt atomic.Int64 // when the log last warned of an account without a free slot; Unix time in nanoseconds
 }
 
 // New opens the cache, the limiter and the path to TMDB. It does not listen.
@@ -326,8 +325,7 @@ func (g *Gateway) accountOf(f *flight) string {
 }
 
 func (g *Gateway) fullWarnLevel() slog.Level {
-	now := time.Now().UnixNano()
-	if last := g.fullWarnedAt.Load(); now-last >= int64(time.Second) && g.fullWarnedAt.CompareAndSwap(last, now) {
+	if _, due := g.warnThrottle.Allow("full", time.Now()); due {
 		return slog.LevelWarn
 	}
 	return slog.LevelDebug

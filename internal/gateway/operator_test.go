@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -201,5 +202,33 @@ func TestCacheOnlyThatEndsByItselfSaysSo(t *testing.T) {
 	b.get("/3/tv/2")
 	if a := b.must(200, "/readyz"); !strings.Contains(a.body, `"degraded":["cacheonly"]`) {
 		t.Error(a.body)
+	}
+}
+
+func TestALongPauseIsAWarningOnce(t *testing.T) {
+	b := start(t, setup{handler: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/3/configuration" {
+				next.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Retry-After", "120")
+			w.WriteHeader(http.StatusTooManyRequests)
+		})
+	}})
+	b.must(200, "/3/configuration")
+	open := b.up.shut()
+	defer open()
+	first, second := b.later(tv(9000001), "Prefer: wait=5"), b.later(tv(9000002), "Prefer: wait=5")
+	<-b.up.arrived
+	<-b.up.arrived
+	open()
+	<-first
+	<-second
+	for _, level := range []string{"WARN", "INFO"} {
+		line := regexp.MustCompile(` lvl=` + level + ` comp=ratelimiter .* event=429 sleep=2m`)
+		if n := len(line.FindAllString(b.log.String(), -1)); n != 1 {
+			t.Errorf("%d lines of level %s in\n%s", n, level, b.log.String())
+		}
 	}
 }

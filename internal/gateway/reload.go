@@ -73,11 +73,7 @@ func (w *configWatcher) checkFiles() {
 func statFiles(cfg *config.Config, more ...string) fileStates {
 	out := fileStates{}
 	for _, path := range append(cfg.SourceFiles(), more...) {
-		info, err := os.Stat(path)
-		if err != nil {
-			info = nil
-		}
-		out[path] = info
+		out[path], _ = os.Stat(path)
 	}
 	return out
 }

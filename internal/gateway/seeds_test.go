@@ -80,6 +80,10 @@ func TestSeed000AndSeed001WhoWaitsTooLongIsToldSo(t *testing.T) {
 			t.Errorf("the log does not tell %q", line)
 		}
 	}
+	b.must(429, "/3/tv/9000002")
+	if n := strings.Count(b.log.String(), "event=slot_timeout"); n != 1 {
+		t.Errorf("%d lines for two timeouts within a minute", n)
+	}
 	free()
 	b.idle()
 	b.must(200, "/3/tv/9000001")

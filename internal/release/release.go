@@ -65,18 +65,6 @@ const (
 	FromParent             // the folder above that one (the one below is a season folder)
 )
 
-// String returns "name", "folder" or "parent".
-func (f From) String() string {
-	switch f {
-	case FromFolder:
-		return "folder"
-	case FromParent:
-		return "parent"
-	default:
-		return "name"
-	}
-}
-
 // Title is one candidate for the work's title.
 type Title struct {
 	Text string // as written, separators made spaces, without season words, year or tags

@@ -145,7 +145,7 @@ func SetRetryAfter(h http.Header, mode string, now time.Time, wait, skew time.Du
 	}
 }
 
-// Duration is a time.Duration that JSON writes as "90s". It also reads a number of seconds.
+// Duration is a time.Duration that is read from JSON.
 type Duration time.Duration
 
 // UnmarshalJSON reads a string such as "90s", or a number of seconds.
@@ -169,9 +169,6 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 	*d = Duration(f * float64(time.Second))
 	return nil
 }
-
-// MarshalJSON writes a string such as "1m30s".
-func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
 
 // Numbers is a set of positive numbers: 3, [1, 4] or "1-200,300" in JSON.
 type Numbers []Span
@@ -214,15 +211,6 @@ func readSpans(b []byte) (Numbers, error) {
 		spans = append(spans, Span{first, last})
 	}
 	return spans, nil
-}
-
-// MarshalJSON writes a string with ranges.
-func (ns Numbers) MarshalJSON() ([]byte, error) {
-	parts := make([]string, 0, len(ns))
-	for _, s := range ns {
-		parts = append(parts, fmt.Sprintf("%d-%d", s.From, s.To))
-	}
-	return json.Marshal(strings.Join(parts, ","))
 }
 
 // Latency is the range of times from a request to its response. Max 0 means that every response takes Min.

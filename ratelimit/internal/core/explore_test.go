@@ -150,7 +150,7 @@ var exploredEvents = func() []edge {
 		{Outcome: Cancelled},
 	}
 	for _, e := range answers {
-		name := e.Outcome.String() + " " + e.RetryAfter.String()
+		name := fmt.Sprint(e.Outcome, " ", e.RetryAfter)
 		if e.Attempt > 1 {
 			name += " again"
 		}

@@ -165,13 +165,6 @@ type Wait struct {
 	Present  bool // the answer had a Retry-After
 }
 
-func (w Wait) String() string {
-	if !w.Present {
-		return "-"
-	}
-	return FormatDuration(w.Duration)
-}
-
 // ParseRetryAfter reads the Retry-After (RFC 9110, section 10.2.3) of an answer that arrived at now. Seconds may have
 // a fraction. A date is compared with the answer's Date header, or with now if that header is missing, invalid or more
 // than a day off. A value under 1 s, including zero, negative values and dates in the past, becomes 1 s; a value over
@@ -237,14 +230,14 @@ const (
 	sleepJitter = 0.1         // the largest random addition to a Sleep, as a share of its length
 )
 
-// RetryDelay returns how long a request waits before its n-th retry, for a random draw in [0,1): full jitter, or the
-// Retry-After of its own 503 if that is longer. After a 429 it is 0, because the pause delays all requests.
+// RetryDelay returns how long a request waits before its n-th retry, for a random draw in [0,1): full jitter, or
+// its own Retry-After if that is longer. After a 429 it is 0, because the pause delays all requests.
 func RetryDelay(n int, lastAnswer *Event, draw float64) time.Duration {
 	if lastAnswer.Outcome == Throttled {
 		return 0
 	}
 	d := fullJitter(n, draw)
-	if wait, given := lastAnswer.wait(); given && lastAnswer.Outcome == Server {
+	if wait, given := lastAnswer.wait(); given {
 		d = max(d, wait)
 	}
 	return d

@@ -109,7 +109,7 @@ type stepInput struct {
 	draw    float64       // a random number in [0,1)
 	rate    float64       // the largest rate of all processes in Normal
 	slots   int           // the number of slots in Throttle
-	pause   time.Duration // the pause that the answer's Retry-After asks of all requests; 0: none
+	pause   time.Duration // the pause that the answer asks of all requests; 0: none
 
 	streakOnly bool // whether the answer counts only for streaks, not for the error ratio
 }
@@ -241,7 +241,7 @@ func (m *machine) updateProbing(t *Tuning) {
 func (m *machine) probing() bool { return m.state == HalfOpen || m.probingAfter != 0 }
 
 // applyPause pauses all processes if an answer asks for it, even an answer of an earlier epoch. It returns the wait
-// that the answer's Retry-After asks of all requests. It must be called before step, which counts the answer.
+// that the answer asks of all requests. It must be called before step, which counts the answer.
 func (m *machine) applyPause(t *Tuning, now Stamp, answer *stepInput, inPresentEpoch bool) time.Duration {
 	e := &answer.event
 	m.stated.update(now, &e.Limits)
@@ -263,7 +263,7 @@ func (m *machine) applyPause(t *Tuning, now Stamp, answer *stepInput, inPresentE
 		}
 		wait = m.last429Wait
 	default:
-		return 0
+		return min(e.Limits.Spent, t.SleepMax)
 	}
 	m.pauseUntil = max(m.pauseUntil, now.add(wait))
 	return asked

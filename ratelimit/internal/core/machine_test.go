@@ -284,6 +284,7 @@ func TestPauses(t *testing.T) {
 		{"not one of a round from Throttle", "429*3 ok*11 503/60s", 0.5, 0},
 		{"a 500 may not", "500/7s", 0.5, 0},
 		{"a 503 need not", "503", 0.5, 0},
+		{"a gateway's refusal speaks for itself", "deferred/7s*9", 0.5, 0},
 		{"a lone 429 waits up to a second", "429", 0.3, 300 * time.Millisecond},
 		{"from the second on never under a second", "429 429", 0, time.Second},
 		{"full jitter", "429 429", 0.9, 2700 * time.Millisecond},

@@ -49,10 +49,13 @@ func (s *Snapshot) Record(at Instant, r Report) RecordResult {
 
 	out := RecordResult{Late: !ok || r.Pass.Epoch != m.epoch}
 	answer := stepInput{trigger: onAnswer, event: *e, permit: r.Pass.Number, draw: r.Draw}
-	row := attributionRule{address: true}
+	row := attributionRule{address: true, waitsAlone: e.Outcome == Deferred}
 	if account != nil {
 		row = attributionOf(e, r.Tuning.LimitedBy)
 		out.Keys = account.updateKeys(now, key, row.keys, &held)
+	}
+	if row.waitsAlone {
+		answer.event.RetryAfter = Wait{}
 	}
 	if row.account {
 		current := held.accountEpoch == account.machine.epoch
@@ -78,7 +81,7 @@ func (s *Snapshot) Record(at Instant, r Report) RecordResult {
 }
 
 // LimitedBy is the subject of the upstream's limit, which a 429 throttles: the address or an account.
-type LimitedBy int
+type LimitedBy uint8
 
 // TMDB limits by address. Other upstreams, such as another gateway, limit by account.
 const (
@@ -88,12 +91,7 @@ const (
 
 var limitedByNames = [...]string{ByAddress: "address", ByAccount: "account"}
 
-func (l LimitedBy) String() string {
-	if l >= 0 && int(l) < len(limitedByNames) {
-		return limitedByNames[l]
-	}
-	return limitedByNames[ByAddress]
-}
+func (l LimitedBy) String() string { return enumName(l, limitedByNames[:], "LimitedBy") }
 
 // KeyVerdict is what an answer says about the key of its request.
 type KeyVerdict uint8
@@ -127,6 +125,8 @@ type attributionRule struct {
 	keys    keyEffect
 	account bool // whether the answer is evidence for the account's machine and may pause the account
 	address bool // whether the answer is evidence for the address's machine and may pause all requests
+	// waitsAlone is set if the answer's Retry-After is about its own request only. Its rate-limit fields may still pause.
+	waitsAlone bool
 }
 
 var attributionRules = []attributionRule{
@@ -141,9 +141,15 @@ var attributionRules = []attributionRule{
 	// An upstream that queues requests itself, such as another gateway, limits each of its clients.
 	{outcomes: []Outcome{Deferred}, status: http.StatusTooManyRequests, limitedBy: ByAccount, account: true},
 	// These answers concern one request only. They may still end HalfOpen, because they show that the upstream works.
-	{outcomes: []Outcome{Client, Deferred}, limitedBy: ByAddress, address: true},
-	{outcomes: []Outcome{Client, Deferred}, limitedBy: ByAccount, account: true, address: true},
+	{outcomes: []Outcome{Client, Deferred}, limitedBy: ByAddress, address: true, waitsAlone: true},
+	{outcomes: []Outcome{Client, Deferred}, limitedBy: ByAccount, account: true, address: true, waitsAlone: true},
 	{outcomes: []Outcome{Cancelled, Misconfigured}, anyLimitedBy: true, address: true},
+}
+
+// PausesAccount reports whether an answer's Retry-After pauses the account of its request, so that others may go on.
+func PausesAccount(e *Event, limitedBy LimitedBy) bool {
+	row := attributionOf(e, limitedBy)
+	return row.account && !row.waitsAlone
 }
 
 func attributionOf(e *Event, limitedBy LimitedBy) attributionRule {
