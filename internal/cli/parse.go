@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,12 +88,12 @@ func writeParsedTable(out *bufio.Writer, name string) error {
 		}
 	}
 	field("kind", p.Kind)
-	field("season", joinNumbers(p.Seasons))
-	field("episode", joinNumbers(p.Episodes))
-	field("part", optionalNumber(p.Part))
+	field("season", ui.Numbers(p.Seasons, ", "))
+	field("episode", ui.Numbers(p.Episodes, ", "))
+	field("part", ui.Number(p.Part))
 	field("special", p.Special)
 	field("episode title", p.EpisodeTitle)
-	field("year", optionalNumber(p.Year))
+	field("year", ui.Number(p.Year))
 	field("group", p.Group)
 	field("resolution", p.Resolution)
 	field("source", p.Source)
@@ -102,21 +101,6 @@ func writeParsedTable(out *bufio.Writer, name string) error {
 	field("audio", p.Audio)
 	field("edition", p.Edition)
 	field("checksum", p.Checksum)
-	field("version", optionalNumber(p.Version))
+	field("version", ui.Number(p.Version))
 	return fields.write(out, 0)
-}
-
-func optionalNumber(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
-}
-
-func joinNumbers[N int | float64](ns []N) string {
-	text := make([]string, len(ns))
-	for i, n := range ns {
-		text[i] = strconv.FormatFloat(float64(n), 'f', -1, 64)
-	}
-	return strings.Join(text, ", ")
 }

@@ -48,6 +48,9 @@ func (t *titleIndex) digest() string {
 }
 
 func (t *titleIndex) withIndex(do func(*index.Index) error) {
+	if t == nil {
+		return
+	}
 	x, err := index.Open(t.dir)
 	if errors.Is(err, index.ErrNoIndex) {
 		return
@@ -263,15 +266,11 @@ func sequelTitles(s match.Series) []string {
 }
 
 func ordinal(n int) string {
-	switch {
-	case n%10 == 1 && n%100 != 11:
-		return fmt.Sprintf("%dst", n)
-	case n%10 == 2 && n%100 != 12:
-		return fmt.Sprintf("%dnd", n)
-	case n%10 == 3 && n%100 != 13:
-		return fmt.Sprintf("%drd", n)
+	ending := "th"
+	if last := n % 10; last >= 1 && last <= 3 && n/10%10 != 1 {
+		ending = []string{"st", "nd", "rd"}[last-1]
 	}
-	return fmt.Sprintf("%dth", n)
+	return fmt.Sprint(n, ending)
 }
 
 func chineseNumeral(n int) string {

@@ -126,9 +126,6 @@ func hitOf(c index.Candidate) match.Hit {
 }
 
 func (d *Deciders) indexHits(w TitleSearch) (found []SearchResult) {
-	if d.index == nil {
-		return nil
-	}
 	d.index.withIndex(func(x *index.Index) error {
 		for _, look := range []func(string) ([]index.Candidate, error){x.Lookup, x.LookupLoosely} {
 			candidates, err := look(w.Text)

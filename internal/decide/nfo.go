@@ -45,9 +45,6 @@ func (d *Deciders) addTitleAndIDs(n *nfo.Entry, e *match.Entry) *nfo.Entry {
 	for _, g := range e.Groups {
 		n.Groups = append(n.Groups, nfo.Group{ID: g.ID, Name: g.Name, Type: g.Type})
 	}
-	if d.index == nil {
-		return n
-	}
 	d.index.withIndex(func(x *index.Index) error {
 		anime, err := findAnimeOfEntry(x, e)
 		if err != nil || anime.onlyAnime() == 0 {

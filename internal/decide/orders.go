@@ -20,7 +20,7 @@ func (t *titleIndex) elsewhere(res match.Resolution) func(*match.Decision) {
 	}
 	var anime animeOfEntry
 	known := map[int]index.IDs{}
-	if t != nil && (res.Entry != nil || res.Kind == match.Movie) {
+	if res.Entry != nil || res.Kind == match.Movie {
 		t.withIndex(func(x *index.Index) (err error) {
 			if anime, err = findAnimeOfEntry(x, e); err != nil {
 				return err
@@ -156,12 +156,10 @@ func (d *Deciders) Seasons(ctx context.Context, tv int, order string) ([]match.S
 // ordersOfSeries returns a series' orders by what the index knows of it.
 func (d *Deciders) ordersOfSeries(e *match.Entry) *orders.Series {
 	var anime animeOfEntry
-	if d.index != nil {
-		d.index.withIndex(func(x *index.Index) (err error) {
-			anime, err = findAnimeOfEntry(x, e)
-			return err
-		})
-	}
+	d.index.withIndex(func(x *index.Index) (err error) {
+		anime, err = findAnimeOfEntry(x, e)
+		return err
+	})
 	return ordersOf(e, anime.siblings)
 }
 
@@ -183,19 +181,15 @@ func (d *Deciders) Orders(ctx context.Context, tv int) ([]Order, error) {
 	series := d.ordersOfSeries(e)
 	var out []Order
 	for _, name := range []string{orders.TMDB, orders.Absolute, orders.TVDB, orders.AniDB} {
-		o, parts := Order{Name: name}, map[[2]int]bool{}
+		o, parts := Order{Name: name}, map[int]bool{}
 		for _, s := range e.Seasons {
 			for _, episode := range s.Episodes {
 				all := series.Orders(orders.Place{Season: s.Number, Episodes: []int{episode.Number}})
-				switch at := all.In(name); {
-				case at == nil:
-					continue
-				case name == orders.AniDB:
-					parts[[2]int{all.AniDB.ID}] = true
-				default:
-					parts[[2]int{0, at.Season}] = true
+				if at := all.In(name); at != nil && name == orders.AniDB {
+					parts[all.AniDB.ID], o.Episodes = true, o.Episodes+1
+				} else if at != nil {
+					parts[at.Season], o.Episodes = true, o.Episodes+1
 				}
-				o.Episodes++
 			}
 		}
 		if o.Parts = len(parts); o.Parts > 0 {

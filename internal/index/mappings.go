@@ -20,6 +20,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/internal/orders"
+	"github.com/anivault/anivault/internal/ui"
 )
 
 // MappingsFile is the name of the file of the user's own mappings in the data folder. Its lines are such as
@@ -116,15 +117,16 @@ func (x *Index) MappingsXML() ([]byte, error) {
 
 func (a anime) element() animeElement {
 	e := animeElement{
-		ID: strconv.Itoa(a.ID), Name: a.Name, TVID: textOf(a.TVID), TVDBID: textOf(a.TVDBID),
-		Offset: textOf(a.Offset), TVDBOffset: textOf(a.TVDB.Offset),
-		MovieIDs: strings.ReplaceAll(strings.Trim(fmt.Sprint(a.MovieIDs), "[]"), " ", ","),
+		ID: strconv.Itoa(a.ID), Name: a.Name, TVID: ui.Number(a.TVID), TVDBID: ui.Number(a.TVDBID),
+		Offset: ui.Number(a.Offset), TVDBOffset: ui.Number(a.TVDB.Offset),
+		MovieIDs: ui.Numbers(a.MovieIDs, ","),
 	}
 	e.Season, e.TVDBSeason = seasonText(a.Numbering), seasonText(a.TVDB)
 	add := func(of string, ranges []orders.Range, season func(*mappingElement) *string) {
 		for _, r := range ranges {
 			m := mappingElement{
-				AniDBSeason: of, Start: textOf(r.Start), End: textOf(r.End), Offset: textOf(r.Offset), Pairs: pairsText(r.Pairs),
+				AniDBSeason: of, Start: ui.Number(r.Start), End: ui.Number(r.End), Offset: ui.Number(r.Offset),
+				Pairs: pairsText(r.Pairs),
 			}
 			*season(&m) = strconv.Itoa(r.Season)
 			e.Mappings = append(e.Mappings, m)
@@ -137,13 +139,6 @@ func (a anime) element() animeElement {
 	add("0", a.Specials, tmdb)
 	add("1", a.Ranges, tmdb)
 	return e
-}
-
-func textOf(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
 }
 
 func seasonText(x orders.Numbering) string {
@@ -162,8 +157,7 @@ func pairsText(pairs map[int][]int) string {
 	}
 	text := ";"
 	for _, n := range slices.Sorted(maps.Keys(pairs)) {
-		to := strings.ReplaceAll(strings.Trim(fmt.Sprint(pairs[n]), "[]"), " ", "+")
-		text += fmt.Sprintf("%d-%s;", n, cmp.Or(to, "0"))
+		text += fmt.Sprintf("%d-%s;", n, cmp.Or(ui.Numbers(pairs[n], "+"), "0"))
 	}
 	return text
 }

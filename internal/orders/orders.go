@@ -43,25 +43,6 @@ type Orders struct {
 	AniDB    *AniDBPlace `json:"anidb,omitempty" doc:"AniDB's numbers"`
 }
 
-// Clone returns a copy that shares no memory with o.
-func (o *Orders) Clone() *Orders {
-	if o == nil {
-		return nil
-	}
-	out := Orders{TMDB: o.TMDB.clone(), Absolute: slices.Clone(o.Absolute), TVDB: o.TVDB.clone()}
-	if o.AniDB != nil {
-		out.AniDB = &AniDBPlace{ID: o.AniDB.ID, Special: o.AniDB.Special, Episodes: slices.Clone(o.AniDB.Episodes)}
-	}
-	return &out
-}
-
-func (p *Place) clone() *Place {
-	if p == nil {
-		return nil
-	}
-	return &Place{Season: p.Season, Episodes: slices.Clone(p.Episodes)}
-}
-
 // In returns the episodes in an order; nil if they are not known in it. The season of absolute numbers is 1, that of
 // AniDB's is 1, or 0 for its specials.
 func (o *Orders) In(order string) *Place {

@@ -14,6 +14,7 @@ import (
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/internal/wordlist"
 )
 
@@ -91,11 +92,8 @@ func (v *video) hasOtherID(folder string) bool {
 // work, then for a title and the year, and for a show also for a title alone. It stops at the first of these that finds
 // any folder. A show's titles in other languages come last.
 func (d *folderIndex) findWorkFolders(in *folder, v *video, edition string, titles bool) []string {
-	if in.subfolders == nil {
-		in.subfolders = indexSubfolders(in)
-	}
 	for _, id := range v.ids() {
-		if found := d.filterByEdition(in, v, in.subfolders[id], edition); len(found) > 0 {
+		if found := d.filterByEdition(in, v, in.subfoldersBy(id), edition); len(found) > 0 {
 			return found
 		}
 	}
@@ -132,11 +130,11 @@ func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string
 		return nil
 	}
 	noOtherWork := func(key string) []string {
-		return slices.DeleteFunc(d.filterByEdition(in, v, in.subfolders[key], edition), func(name string) bool {
+		return slices.DeleteFunc(d.filterByEdition(in, v, in.subfoldersBy(key), edition), func(name string) bool {
 			return v.hasOtherID(name) || catalogueOf(name) == "anidb" || d.hasNFOOfOther(in, v.work.Entry, name)
 		})
 	}
-	if found := noOtherWork(titleKey(title, numberOrEmpty(v.facts.year))); len(found) > 0 {
+	if found := noOtherWork(titleKey(title, ui.Number(v.facts.year))); len(found) > 0 {
 		return found
 	}
 	if v.work.Kind != "tv" || in.hasTitleWithYear(title) {
@@ -150,22 +148,25 @@ func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string
 	return found
 }
 
-// indexSubfolders returns the names of the subfolders by ID and by title.
-func indexSubfolders(in *folder) map[string][]string {
-	out := map[string][]string{}
-	for i := range in.items {
-		if item := &in.items[i]; item.Type == TypeDir || item.Type == TypeLink {
+// subfoldersBy returns the names of the subfolders with an ID, or with a titleKey.
+func (f *folder) subfoldersBy(key string) []string {
+	if f.subfolders != nil {
+		return f.subfolders[key]
+	}
+	f.subfolders = map[string][]string{}
+	for i := range f.items {
+		if item := &f.items[i]; item.Type == TypeDir || item.Type == TypeLink {
 			name := parseFolderName(item.Name)
 			title, year := name.title, ""
 			if m := yearSuffix().FindStringSubmatch(title); m != nil {
 				title, year = m[1], m[2]
 			}
 			for _, key := range []string{name.id, titleKey(title, year)} {
-				out[key] = append(out[key], item.Name)
+				f.subfolders[key] = append(f.subfolders[key], item.Name)
 			}
 		}
 	}
-	return out
+	return f.subfolders[key]
 }
 
 // titleKey returns the letters and digits of a title, because programs write punctuation differently, and the year. It

@@ -12,6 +12,7 @@ import (
 	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/orders"
+	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/internal/wordlist"
 )
 
@@ -36,10 +37,8 @@ type plannedEntry struct {
 func (p *Planner) nameVideos() {
 	var order []*plannedEntry
 	entries := map[entryKey]*plannedEntry{}
+	p.chooseAnime()
 	for _, v := range p.videos {
-		if v.order == orders.AniDB && p.opts.Layout.showTemplate(v.order).hasField(fieldAniDB) {
-			v.anime = v.orders.AniDB.ID
-		}
 		key := entryKey{v.work.Entry, v.anime, v.target}
 		if v.entry = entries[key]; v.entry == nil {
 			v.entry = &plannedEntry{}
@@ -54,7 +53,10 @@ func (p *Planner) nameVideos() {
 			continue
 		}
 		var planned string
-		if e.order = e.videos[0].order; e.order == orders.TVDB && e.videos[0].facts.ids.TVDB == 0 {
+		if e.order = e.videos[0].order; e.videos[0].anime > 0 {
+			e.order = orders.AniDB
+		}
+		if e.order == orders.TVDB && e.videos[0].facts.ids.TVDB == 0 {
 			e.code, e.why = CodeNoOrder, "its id at TVDB is not known"
 		} else if planned, e.code = p.renderWork(p.opts.Layout.showTemplate(e.order), e.videos[0], 0); e.code == "" {
 			p.findFolder(e, e.videos[0], planned)
@@ -207,7 +209,7 @@ func (p *Planner) fieldValues(v *video) fieldValues {
 	n, w, f := &p.namers[v.target], &v.work, v.facts
 	out := fieldValues{
 		fieldTitle: f.title, fieldOriginalTitle: f.originalTitle,
-		fieldYear: numberOrEmpty(f.year), fieldTMDB: numberOrEmpty(w.ID),
+		fieldYear: ui.Number(f.year), fieldTMDB: ui.Number(w.ID),
 	}
 	if p.opts.Layout.Name == CustomLayout { // only custom layouts use this field
 		out[fieldName] = n.clean(library.Stem(v.item.Name))
@@ -225,11 +227,11 @@ func (p *Planner) fieldValues(v *video) fieldValues {
 			}
 		}
 	}
-	out[fieldTVDB], out[fieldIMDB] = numberOrEmpty(f.ids.TVDB), f.ids.IMDB
-	out[fieldAniDB], out[fieldAniList] = numberOrEmpty(cmp.Or(v.anime, f.ids.AniDB)), numberOrEmpty(f.ids.AniList)
-	out[fieldMAL] = numberOrEmpty(f.ids.MAL)
+	out[fieldTVDB], out[fieldIMDB] = ui.Number(f.ids.TVDB), f.ids.IMDB
+	out[fieldAniDB], out[fieldAniList] = ui.Number(cmp.Or(v.anime, f.ids.AniDB)), ui.Number(f.ids.AniList)
+	out[fieldMAL] = ui.Number(f.ids.MAL)
 	if t := v.tags; t != nil {
-		out[fieldPart], out[fieldVersion] = numberOrEmpty(t.part), numberOrEmpty(t.version)
+		out[fieldPart], out[fieldVersion] = ui.Number(t.part), ui.Number(t.version)
 		out[fieldAbsolute], out[fieldEdition] = t.absolute, t.edition
 		out[fieldResolution], out[fieldSource], out[fieldVideo] = t.resolution, t.source, t.video
 		out[fieldAudio], out[fieldGroup], out[fieldCRC] = t.audio, t.group, t.crc
@@ -237,19 +239,12 @@ func (p *Planner) fieldValues(v *video) fieldValues {
 	return out
 }
 
-func numberOrEmpty(n int) string {
-	if n <= 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
-}
-
 // formatEpisodes formats the episodes of a file: "1-E3" for a range, or "1E2E3" for a server that reads lists.
 func (l *Layout) formatEpisodes(list []int) string {
 	if l.EpisodeSeparator != "E" && len(list) > 1 {
 		list = []int{list[0], list[len(list)-1]}
 	}
-	return joinNumbers(list, l.EpisodeSeparator)
+	return ui.Numbers(list, l.EpisodeSeparator)
 }
 
 // genericTitle matches titles that only number the episode, such as "Episode 5", or are "TBA".

@@ -2,7 +2,6 @@ package organize
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/ui"
 )
 
 // SetSources sets the source roots. It is needed if they were not yet known for Options.
@@ -58,30 +58,29 @@ func (p *Planner) readRecord(v *video, r *report.Record) {
 			group: q.Group, edition: q.Edition, crc: q.Checksum,
 		}
 		if q.Absolute {
-			read.absolute = joinNumbers(q.Episodes, "-") // such as "12.5", or "3-4" for several
+			read.absolute = ui.Numbers(q.Episodes, "-") // such as "12.5", or "3-4" for several
 		}
 		v.tags = n.cleanTags(read)
 	}
 	v.work = Work{Entry: Entry{Kind: r.Kind, ID: r.TMDBID}, Confidence: lowestConfidence(r)}
 	v.order = cmp.Or(r.Order, orders.TMDB)
-	kept := r.Orders
-	if kept != nil && v.order == orders.TMDB && p.opts.Layout.Name != CustomLayout {
-		kept = &report.Orders{TVDB: kept.TVDB} // for folders with TVDB's ID; saves memory
+	if all := r.Orders; all != nil {
+		v.orders = &report.Orders{Absolute: all.Absolute, TVDB: all.TVDB, AniDB: all.AniDB}
 	}
-	v.orders = kept.Clone()
 	if r.Season != nil {
 		v.named = orders.Place{Season: *r.Season, Episodes: slices.Clone(r.Episodes)}
 	}
 	v.work.Season, v.work.Episodes = v.named.Season, v.named.Episodes
 	if v.order != orders.TMDB && r.Kind == "tv" {
-		v.work.Season, v.work.Episodes = v.orders.TMDB.Season, v.orders.TMDB.Episodes
+		v.work.Season, v.work.Episodes = r.Orders.TMDB.Season, slices.Clone(r.Orders.TMDB.Episodes)
+		v.orders.TMDB = &orders.Place{Season: v.work.Season, Episodes: v.work.Episodes}
 	}
 	v.episodeTitles = episodeTitle(r.EpisodeTitles, len(r.Episodes))
 }
 
 func (n *namer) cleanFacts(f workFacts) *workFacts {
 	f.title, f.originalTitle, f.ids.IMDB = n.clean(f.title), n.clean(f.originalTitle), n.clean(f.ids.IMDB)
-	if year := " (" + numberOrEmpty(f.year) + ")"; f.year > 0 { // some TMDB titles end with the year, but templates add it
+	if year := " (" + ui.Number(f.year) + ")"; f.year > 0 { // some TMDB titles end with the year, but templates add it
 		f.title, f.originalTitle = strings.TrimSuffix(f.title, year), strings.TrimSuffix(f.originalTitle, year)
 	}
 	return &f
@@ -143,7 +142,7 @@ func (o *Options) matchedSkipReason(r *report.Record) (Code, lang.Text) {
 	case lowestConfidence(r) < o.MinConfidence && r.Source != "pin":
 		return CodeLowConfidence, lang.Text(report.Percent(lowestConfidence(r)) + " " + Entry{r.Kind, r.TMDBID}.String())
 	case r.Kind == "tv" && !o.Layout.AllowsGaps && !areContiguous(r.Episodes):
-		return CodeNotContiguous, lang.Text(joinNumbers(r.Episodes, ", "))
+		return CodeNotContiguous, lang.Text(ui.Numbers(r.Episodes, ", "))
 	}
 	return "", ""
 }
@@ -162,10 +161,6 @@ func areContiguous(episodes []int) bool {
 		}
 	}
 	return true
-}
-
-func joinNumbers[T int | float64](list []T, separator string) string {
-	return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", separator)
 }
 
 func (v *video) skip(code Code, why lang.Text) { v.code, v.why = code, why }

@@ -3,10 +3,12 @@ package organize
 import (
 	"path"
 	"slices"
+	"strconv"
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/orders"
+	"github.com/anivault/anivault/internal/ui"
 )
 
 // This file keeps the numbers of a show's folder in one order: that of the catalogue whose ID the folder has.
@@ -21,6 +23,49 @@ func orderOfFolder(name, written string) string {
 		return orders.TMDB
 	}
 	return written
+}
+
+// chooseAnime sets the anime of each video whose show gets a folder for each anime of AniDB: because its order is asked
+// for, or because the library has such folders of the show. If it has folders of the whole show instead, these count.
+func (p *Planner) chooseAnime() {
+	whole, perAnime := map[entryKey]bool{}, map[entryKey]string{} // what the library has of each show
+	keyOf := func(v *video) entryKey { return entryKey{Entry: v.work.Entry, target: v.target} }
+	foldersBy := func(v *video, key string) []string {
+		return p.folders.contents(v.target, p.folders.chooseTarget(v.target, ".")).subfoldersBy(key)
+	}
+	foldersOfAnime := func(v *video) []string {
+		if v.orders.In(orders.AniDB) == nil {
+			return nil
+		}
+		return foldersBy(v, orders.AniDB+"-"+strconv.Itoa(v.orders.AniDB.ID))
+	}
+	for _, v := range p.videos {
+		key, found := keyOf(v), foldersOfAnime(v)
+		if _, known := whole[key]; !known {
+			whole[key] = slices.ContainsFunc(v.ids(), func(id string) bool { return len(foldersBy(v, id)) > 0 })
+			found = slices.Concat(found, foldersBy(v, titleKey(v.facts.title, ui.Number(v.facts.year))))
+		}
+		for _, name := range found {
+			if catalogueOf(name) == orders.AniDB {
+				perAnime[key] = name
+			}
+		}
+	}
+	named := p.opts.Layout.RefuseOrder(orders.AniDB) == "" && p.opts.Layout.showTemplate(orders.AniDB).hasField(fieldAniDB)
+	for _, v := range p.videos {
+		there, split := perAnime[keyOf(v)], named && v.order == orders.AniDB
+		if whole := whole[keyOf(v)]; !p.opts.Renumber && p.opts.Layout.Name != CustomLayout && whole != (there != "") {
+			split = !whole
+		}
+		switch known := v.orders.In(orders.AniDB) != nil; {
+		case !split || v.work.Kind != "tv":
+		case known && (named || len(foldersOfAnime(v)) > 0):
+			v.anime = v.orders.AniDB.ID
+		case !known && named:
+			v.skip(CodeNoOrder, lang.Textf("the numbers in %s are those of %s", there, orders.AniDB))
+		}
+	}
+	p.videos = dropSkipped(p.videos)
 }
 
 // skipStatedOrders skips the files of shows whose NFO says another order than TMDB's, if neither an ID in the folder's
@@ -93,7 +138,7 @@ func (p *Planner) numberAsFolder(e *plannedEntry) {
 			p.otherOrders = append(p.otherOrders, e.folder.path)
 		}
 		if v.named = *at; !p.opts.Layout.AllowsGaps && !areContiguous(at.Episodes) {
-			v.skip(CodeNotContiguous, lang.Text(joinNumbers(at.Episodes, ", ")))
+			v.skip(CodeNotContiguous, lang.Text(ui.Numbers(at.Episodes, ", ")))
 		}
 	}
 }

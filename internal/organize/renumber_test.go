@@ -40,7 +40,7 @@ var cours = []orders.Orders{
 // inOrder returns a record of each episode of cours, with the numbers of an order.
 func inOrder(order string) (records []report.Record, paths []string) {
 	for i := range cours {
-		of := cours[i].Clone()
+		of := new(cours[i])
 		r := tv(fmt.Sprintf("/in/Show/%d.mkv", i), of.TMDB.Season, of.TMDB.Episodes...)
 		r.IDs, r.Orders, r.EpisodeTitles = &report.WorkIDs{TVDB: 77, AniDB: of.AniDB.ID}, of, nil
 		if order != orders.TMDB {
@@ -271,25 +271,96 @@ func TestRecordsThatLackTheirOrder(t *testing.T) {
 	}
 }
 
-// A folder of the whole entry is not that of one anime, nor the other way round.
-func TestAnAnimesFolderIsFoundByItsOwnID(t *testing.T) {
-	records, paths := inOrder(orders.AniDB)
-	d := tree(append(paths, "/out/Show (2020) [tmdbid-1]/", "/out/Second [anidbid-12]/")...)
-	want := []string{
-		"Show (2020) [anidbid-11]/Season 01/Show (2020) S01E01-E02.mkv",
-		"Second [anidbid-12]/Season 01/Show (2020) S01E01.mkv",
-		"Show (2020) [anidbid-13]/Season 01/Show (2020) S01E01.mkv",
-		"Show (2020) [anidbid-11]/Season 00/Show (2020) S00E01.mkv",
-	}
-	if diff := gocmp.Diff(want, targetsOf(planOf(options(t, "jellyfin"), d, records...), records)); diff != "" {
-		t.Error(diff)
-	}
-	records, _ = inOrder(orders.TMDB)
-	d = tree(append(paths, "/out/Show (2020) [anidbid-11]/")...)
-	for _, to := range targetsOf(planOf(options(t, "jellyfin"), d, records...), records) {
-		if !strings.HasPrefix(to, "Show (2020) [tmdbid-1]/") {
-			t.Errorf("in an anime's folder: %s", to)
+// A library has a folder for each show or for each anime of AniDB. A show keeps what it has, whatever order is asked
+// for; if it has both, those of the order count.
+func TestAShowKeepsItsKindOfFolders(t *testing.T) {
+	whole := func(folder string) []string {
+		return []string{
+			folder + "/Season 01/Show (2020) S01E01-E02.mkv", folder + "/Season 01/Show (2020) S01E03.mkv",
+			folder + "/Season 02/Show (2020) S02E01.mkv", folder + "/Season 00/Show (2020) S00E01.mkv",
 		}
+	}
+	perAnime := func(first, second string) []string {
+		return []string{
+			first + "/Season 01/Show (2020) S01E01-E02.mkv", second + "/Season 01/Show (2020) S01E01.mkv",
+			"Show (2020) [anidbid-13]/Season 01/Show (2020) S01E01.mkv", first + "/Season 00/Show (2020) S00E01.mkv",
+		}
+	}
+	notInLists := perAnime("Show (2020) [anidbid-11]", "Show (2020) [anidbid-12]")
+	notInLists[3] = "no_order"
+	for _, row := range []struct {
+		name, layout, order string
+		folders             []string
+		change              func(special *report.Record)
+		want                []string
+		warned              bool
+	}{
+		{
+			"an anime's folder by title", "jellyfin", "tmdb",
+			[]string{"Show (2020) [anidbid-11]"},
+			nil,
+			perAnime("Show (2020) [anidbid-11]", "Show (2020) [anidbid-12]"), true,
+		},
+		{
+			"an anime's folder by id", "jellyfin", "tvdb",
+			[]string{"Second [anidbid-12]"},
+			nil,
+			perAnime("Show (2020) [anidbid-11]", "Second [anidbid-12]"), true,
+		},
+		{
+			"a special that AniDB lacks", "jellyfin", "tmdb",
+			[]string{"Show (2020) [anidbid-11]"},
+			func(special *report.Record) { special.Orders.AniDB = nil }, notInLists, true,
+		},
+		{
+			"the whole entry's folder", "jellyfin", "anidb",
+			[]string{"Show (2020) [tmdbid-1]"},
+			nil,
+			whole("Show (2020) [tmdbid-1]"), true,
+		},
+		{
+			"both, in TMDB's order", "jellyfin", "tmdb",
+			[]string{"Show (2020) [tmdbid-1]", "Second [anidbid-12]"},
+			nil,
+			whole("Show (2020) [tmdbid-1]"), false,
+		},
+		{
+			"both, in AniDB's order", "jellyfin", "anidb",
+			[]string{"Show (2020) [tmdbid-1]", "Second [anidbid-12]"},
+			nil,
+			perAnime("Show (2020) [anidbid-11]", "Second [anidbid-12]"), false,
+		},
+		{
+			"another show of the same title", "jellyfin", "tmdb",
+			[]string{"Show (1999) [anidbid-99]"},
+			nil,
+			whole("Show (2020) [tmdbid-1]"), false,
+		},
+		{
+			"a layout without AniDB", "plex", "tmdb", []string{"Second [anidb-12]"}, nil, []string{
+				"Show (2020) {tmdb-1}/Season 01/Show (2020) - S01E01-E02.mkv",
+				"Second [anidb-12]/Season 01/Show (2020) - S01E01.mkv",
+				"Show (2020) {tmdb-1}/Season 02/Show (2020) - S02E01.mkv",
+				"Show (2020) {tmdb-1}/Season 00/Show (2020) - S00E01.mkv",
+			}, true,
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			records, paths := inOrder(row.order)
+			if row.change != nil {
+				row.change(&records[3])
+			}
+			for _, folder := range row.folders {
+				paths = append(paths, "/out/"+folder+"/")
+			}
+			r := planOf(options(t, row.layout), tree(append(paths, "/out/")...), records...)
+			if diff := gocmp.Diff(row.want, targetsOf(r, records)); diff != "" {
+				t.Error(diff)
+			}
+			if got := planWarnings(r); (len(got) > 0) != row.warned {
+				t.Errorf("warned: %q", got)
+			}
+		})
 	}
 }
 

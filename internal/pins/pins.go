@@ -20,6 +20,7 @@ import (
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/title"
+	"github.com/anivault/anivault/internal/ui"
 )
 
 // Pin is one choice, for an absolute path (a file, or a folder with everything below it) or for a title. Season is
@@ -132,7 +133,7 @@ func ParseEpisodes(s string) (list []int, err error) {
 
 // FormatEpisodes writes episodes as ParseEpisodes reads them.
 func FormatEpisodes(list []int) string {
-	return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ",")
+	return ui.Numbers(list, ",")
 }
 
 const maxID = 1 << 31

@@ -31,10 +31,10 @@ var csvColumns = []struct {
 	{"status", false, func(r *Record) string { return string(r.Status) }},
 	{"confidence", false, func(r *Record) string { return formatConfidence(r.Confidence) }},
 	{"kind", false, func(r *Record) string { return r.Kind }},
-	{"tmdb_id", false, func(r *Record) string { return formatNonZero(r.TMDBID) }},
+	{"tmdb_id", false, func(r *Record) string { return ui.Number(r.TMDBID) }},
 	{"title", true, func(r *Record) string { return r.Title }},
 	{"original_title", true, func(r *Record) string { return r.OriginalTitle }},
-	{"year", false, func(r *Record) string { return formatNonZero(r.Year) }},
+	{"year", false, func(r *Record) string { return ui.Number(r.Year) }},
 	{"season", false, func(r *Record) string {
 		if r.Season == nil {
 			return ""
@@ -95,13 +95,6 @@ func (r *Record) errorOrZero() Error {
 	return *r.Error
 }
 
-func formatNonZero(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
-}
-
 type csvWriter struct {
 	*bufferedWriter
 	escape bool // escape characters that move the cursor or reorder a line
@@ -142,7 +135,7 @@ func GapsCSV(gaps []Gap, escape bool) []byte {
 			episode = ""
 		}
 		cells := []string{
-			status, strconv.Itoa(g.TMDBID), g.Title, g.OriginalTitle, formatNonZero(g.Year), season, episode, e.Title, e.AirDate,
+			status, strconv.Itoa(g.TMDBID), g.Title, g.OriginalTitle, ui.Number(g.Year), season, episode, e.Title, e.AirDate,
 			path, better.String(), pathBase64(path),
 		}
 		for i, cell := range cells {

@@ -276,3 +276,16 @@ func Offset(d time.Duration) string {
 	}
 	return Period(d.Round(unit))
 }
+
+// Number returns a number as text; "" for 0, which stands for an unknown one.
+func Number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// Numbers returns numbers as text with a separator between them.
+func Numbers[T int | float64](list []T, separator string) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", separator)
+}
