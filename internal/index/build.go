@@ -179,7 +179,15 @@ func importInputs(ctx context.Context, dir string, inputs []listFile, now time.T
 		return nil, importError("", err)
 	}
 	all.sort()
-	return infos, all.write(ctx, dir, filepath.Join(work, FileName), slices.Concat(kept, infos))
+	if err := all.write(ctx, dir, filepath.Join(work, FileName), slices.Concat(kept, infos)); err != nil {
+		return infos, err
+	}
+	for _, old := range oldFileNames {
+		for _, suffix := range []string{"", ".lock", ".update.lock"} {
+			_ = os.Remove(filepath.Join(dir, old+suffix)) // an older program may have it open: the next import tries again
+		}
+	}
+	return infos, nil
 }
 
 const scratchPrefix = ".index-"

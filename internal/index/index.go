@@ -92,6 +92,9 @@ type Candidate struct {
 // new file, and the lists must be imported again.
 const FileName = "index-v3.db"
 
+// oldFileNames are those of earlier layouts, which an import removes.
+var oldFileNames = []string{"index-v1.db", "index-v2.db"}
+
 // bucket is one of the file's buckets. In buckets of titles, a key is the normalised title, a zero byte and the id.
 type bucket byte
 

@@ -16,6 +16,33 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// An index of an earlier layout goes once there is one of today's; what else lies there stays.
+func TestAnImportRemovesIndexesOfEarlierLayouts(t *testing.T) {
+	dir := t.TempDir()
+	stay := []string{"index-v2.db.bak", "index-v4.db", "pins.txt"}
+	for _, name := range append(stay, "index-v1.db", "index-v2.db", "index-v2.db.lock", "index-v2.db.update.lock") {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Import(context.Background(), dir, write(t, "wrong", "<anime-list>")); err == nil {
+		t.Fatal("a list without an end is imported")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "index-v2.db")); err != nil {
+		t.Error("gone after an import that failed")
+	}
+	importAll(t, dir, write(t, "a", animeListSample))
+	var names []string
+	left, _ := os.ReadDir(dir)
+	for _, item := range left {
+		names = append(names, item.Name())
+	}
+	want := []string{"index-v2.db.bak", FileName, FileName + ".lock", "index-v4.db", "pins.txt"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // The samples have the form of the real lists, with invented works.
 const (
 	animeListSample = `<?xml version="1.0" encoding="utf-8"?>
