@@ -89,7 +89,8 @@ const (
 </animetitles>
 `
 	animeLinesSample = "# created: Sat Nov 21 03:00:02 2026\n# <aid>|<type>|<language>|<title>\n101|1|x-jat|Garasu no " +
-		"Kidou\n101|4|ja|硝子の軌道\n101|3|x-jat|GnK\n102|2|en|Glass Orbit 2nd Season\n105|1|x-jat|Fuyu no Eiga | Part One\n"
+		"Kidou\n101|4|ja|硝子の軌道\n101|3|x-jat|GnK\n102|2|en|Glass Orbit 2nd Season\n" +
+		"105|1|x-jat|Fuyu no Eiga | Part One\n"
 	tvSample = `{"id":9001,"original_name":"硝子の軌道","popularity":23.5}` + "\n" +
 		`{"id":9100,"original_name":"Glass Orbit","popularity":1.25}` + "\n" +
 		`{"id":9101,"original_name":"カタカナ","popularity":0.6}` + "\n"

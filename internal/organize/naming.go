@@ -248,8 +248,8 @@ func (l *Layout) formatEpisodes(list []int) string {
 }
 
 // genericTitle matches titles that only number the episode, such as "Episode 5", or are "TBA".
-var genericTitle = lazyregexp.New(`(?i)^(?:` +
-	`(?:episode|ep\.?|épisode|episodio|episódio|folge|aflevering|odcinek|эпизод|серия|エピソード|에피소드) ?\d+` +
+var genericTitle = lazyregexp.New(`(?i)^(?:(?:episode|ep\.?|épisode|` +
+	`episodio|episódio|folge|aflevering|odcinek|эпизод|серия|エピソード|에피소드) ?\d+` +
 	`|[제第]? ?\d+ ?[화회話话集回]|\d+\. ?bölüm|tb[ad])$`)
 
 // episodeTitle joins up to three episode titles. It returns "" if one is missing or generic.
