@@ -72,15 +72,15 @@ func readAniDBLines(r io.Reader, yield func(titleRow) error) error {
 	})
 }
 
-// animeElement is an <anime> of Anime-Lists.
+// animeElement is an <anime> of Anime-Lists, with the attributes in the order of that list.
 type animeElement struct {
 	ID         string           `xml:"anidbid,attr"`
-	TVID       string           `xml:"tmdbtv,attr"`
-	Season     string           `xml:"tmdbseason,attr"`
-	Offset     string           `xml:"tmdboffset,attr"`
 	TVDBID     string           `xml:"tvdbid,attr"`
 	TVDBSeason string           `xml:"defaulttvdbseason,attr"`
 	TVDBOffset string           `xml:"episodeoffset,attr"`
+	TVID       string           `xml:"tmdbtv,attr"`
+	Season     string           `xml:"tmdbseason,attr"`
+	Offset     string           `xml:"tmdboffset,attr"`
 	MovieIDs   string           `xml:"tmdbid,attr"`
 	Name       string           `xml:"name"`
 	Mappings   []mappingElement `xml:"mapping-list>mapping"`
@@ -88,8 +88,8 @@ type animeElement struct {
 
 type mappingElement struct {
 	AniDBSeason string `xml:"anidbseason,attr"`
-	Season      string `xml:"tmdbseason,attr,omitempty"`
 	TVDBSeason  string `xml:"tvdbseason,attr,omitempty"`
+	Season      string `xml:"tmdbseason,attr,omitempty"`
 	Start       string `xml:"start,attr,omitempty"`
 	End         string `xml:"end,attr,omitempty"`
 	Offset      string `xml:"offset,attr,omitempty"`

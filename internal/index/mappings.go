@@ -71,7 +71,11 @@ func (m Mappings) add(text string) error {
 	season, stated := parseSeason(part[7])
 	a, absolute, ranged := m[id], part[8] != "", part[2] != ""
 	a.ID = id
-	switch {
+	r := orders.Range{Season: season, Start: parseID(part[2]), End: parseID(part[4]), Offset: offset}
+	if part[3] == "" {
+		r = orders.Range{Season: season, Pairs: map[int][]int{r.Start: {r.Start + offset}}}
+	}
+	switch first := parseID(part[2]); {
 	case id == 0 || entry == 0:
 		return lang.Error("it has no id of AniDB or of TMDB")
 	case part[5] == "movie" && (stated || absolute || ranged || offset != 0):
@@ -80,13 +84,16 @@ func (m Mappings) add(text string) error {
 		a.MovieIDs = append(a.MovieIDs, entry)
 	case !stated && !absolute || ranged && absolute:
 		return lang.Error("say the season, such as S01")
-	case a.TVID != 0 && (a.TVID != entry || !ranged && (a.Season != nil || a.Absolute)):
+	case offset == 0 && strings.Trim(part[9], "+-0") != "",
+		ranged && (first == 0 || first+offset < 1) || part[4] != "" && r.End < first:
+		return lang.Error("its numbers are out of range")
+	case a.TVID != 0 && (a.TVID != entry || !ranged && (a.Season != nil || a.Absolute)),
+		ranged && slices.ContainsFunc(a.Ranges, func(o orders.Range) bool {
+			return o.Pairs[first] != nil && r.Pairs != nil ||
+				o.Start > 0 && r.Start > 0 && (o.End == 0 || r.Start <= o.End) && (r.End == 0 || o.Start <= r.End)
+		}):
 		return lang.Error("another line maps anidb %d to tv/%d", id, a.TVID)
 	case ranged:
-		r := orders.Range{Season: season, Start: parseID(part[2]), End: parseID(part[4]), Offset: offset}
-		if part[3] == "" {
-			r.End = r.Start
-		}
 		a.TVID, a.Ranges = entry, append(a.Ranges, r)
 	default:
 		a.TVID, a.Absolute, a.Offset = entry, absolute, offset
@@ -119,25 +126,20 @@ func (a anime) element() animeElement {
 	e := animeElement{
 		ID: strconv.Itoa(a.ID), Name: a.Name, TVID: ui.Number(a.TVID), TVDBID: ui.Number(a.TVDBID),
 		Offset: ui.Number(a.Offset), TVDBOffset: ui.Number(a.TVDB.Offset),
-		MovieIDs: ui.Numbers(a.MovieIDs, ","),
+		MovieIDs: ui.Numbers(a.MovieIDs, ","), Season: seasonText(a.Numbering), TVDBSeason: seasonText(a.TVDB),
 	}
-	e.Season, e.TVDBSeason = seasonText(a.Numbering), seasonText(a.TVDB)
-	add := func(of string, ranges []orders.Range, season func(*mappingElement) *string) {
-		for _, r := range ranges {
+	for season, lists := range [][2][]orders.Range{{a.TVDB.Specials, a.Specials}, {a.TVDB.Ranges, a.Ranges}} {
+		for i, r := range slices.Concat(lists[:]...) {
 			m := mappingElement{
-				AniDBSeason: of, Start: ui.Number(r.Start), End: ui.Number(r.End), Offset: ui.Number(r.Offset),
-				Pairs: pairsText(r.Pairs),
+				AniDBSeason: strconv.Itoa(season), Start: ui.Number(r.Start), End: ui.Number(r.End),
+				Offset: ui.Number(r.Offset), Pairs: pairsText(r.Pairs),
 			}
-			*season(&m) = strconv.Itoa(r.Season)
+			if m.TVDBSeason = strconv.Itoa(r.Season); i >= len(lists[0]) {
+				m.TVDBSeason, m.Season = "", m.TVDBSeason
+			}
 			e.Mappings = append(e.Mappings, m)
 		}
 	}
-	tvdb := func(m *mappingElement) *string { return &m.TVDBSeason }
-	tmdb := func(m *mappingElement) *string { return &m.Season }
-	add("0", a.TVDB.Specials, tvdb)
-	add("1", a.TVDB.Ranges, tvdb)
-	add("0", a.Specials, tmdb)
-	add("1", a.Ranges, tmdb)
 	return e
 }
 

@@ -37,15 +37,11 @@ func CheckAddress(text string) error {
 		return lang.Error("must be an https URL, or off")
 	case u.User != nil:
 		return lang.Error("must not have a user or password")
-	case u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()):
+	case u.Scheme == "https",
+		u.Scheme == "http" && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()):
 		return nil
 	}
 	return lang.Error("must be an https URL (http on this machine only), or off")
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Updater downloads lists, only over https (or http from this machine), and only those that have changed. It downloads
