@@ -119,6 +119,10 @@ func (a *App) openDeciders(client *tmdb.Client) (err error) {
 func (a *App) Match(
 	ctx context.Context, produce run.Producer, emit func(report.Record) error, pause func() error,
 ) error {
+	order := a.cfg.Match.Order
+	if _, lists := a.deciders.InputDigests(); lists == "" && (order == orders.TVDB || order == orders.AniDB) {
+		a.warn(lang.Error("the numbers of %s come from the title index, and there is none: anivault index update", order))
+	}
 	c := run.Config{
 		Decider: a.deciders, MaxConcurrent: 2 * a.cfg.Tuning.Concurrency, ParseJobs: a.cfg.Match.Jobs,
 		Memory: a.resultMemory(), Refresh: a.opts.Refresh || a.opts.SkipDecisionCache,

@@ -271,11 +271,12 @@ func (s *Series) addAnime(a *Anime, end, tvdbEnd int) {
 				own.season = 0
 			}
 			to, other := a.TMDB.target(special, n), a.TVDB.target(special, n)
-			if other.rule == byAbsolute || other.rule == bySeason && other.episodes[0] >= tvdbEnd {
+			ended := other.rule == bySeason && other.episodes[0] >= tvdbEnd
+			if other.rule == byAbsolute || ended {
 				other = target{}
 			}
 			for _, at := range s.find(to) {
-				if to.rule != byRange && (s.rank[at] >= end || at.season == 0 && !a.lists(n)) {
+				if to.rule != byRange && (ended || s.rank[at] >= end || at.season == 0 && !a.lists(n)) {
 					continue
 				}
 				s.anidb.add(a.ID, [2]spot{at, own})

@@ -101,7 +101,7 @@ func TestTheListsFormsAreRightOrRefused(t *testing.T) {
 		}},
 		906: {[]orders.Place{season(1, 1, 13), season(2, 1, 12)}, map[string]string{
 			"1 [12]": "absolute [12], tvdb S1 [12], anidb 61 [12]",
-			"1 [13]": "absolute [13], anidb 61 [13]",
+			"1 [13]": "absolute [13]", // according to TVDB, AniDB's first ends before it
 			"2 [1]":  "absolute [14], tvdb S1 [13], anidb 62 [1]",
 		}},
 		907: {[]orders.Place{season(1, 1, 10), season(2, 1, 12)}, map[string]string{
@@ -202,6 +202,41 @@ func TestEveryOrderLeadsBackToTMDB(t *testing.T) {
 		some := rapid.SliceOfNDistinct(rapid.SampledFrom(of.Episodes), 1, min(4, len(of.Episodes)), rapid.ID).Draw(t, "some")
 		slices.Sort(some)
 		leadsBack(t, s, orders.Place{Season: of.Season, Episodes: some})
+		// The same from the other side: what is read as an episode of TMDB is called by the numbers that were read.
+		first := rapid.IntRange(1, 16).Draw(t, "number")
+		there := season(rapid.IntRange(0, 3).Draw(t, "season there"), first, first+rapid.IntRange(0, 2).Draw(t, "more"))
+		for _, order := range []string{orders.Absolute, orders.TVDB, orders.AniDB} {
+			id := rapid.IntRange(1, 4).Draw(t, "id")
+			at := s.ToTMDB(order, id, there)
+			if at == nil {
+				continue
+			}
+			all := s.Orders(*at)
+			if back := all.In(order); !cmp.Equal(back, &there) || order == orders.AniDB && all.AniDB.ID != id {
+				t.Fatalf("%v in the order %s is %v at TMDB, which is %v there", there, order, *at, back)
+			}
+		}
+	})
+}
+
+// Whatever a group has, twice or not at all: what it calls an episode leads back to it.
+func TestAGroupLeadsBackToTMDB(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var g orders.Group
+		for range rapid.IntRange(0, 20).Draw(t, "episodes") {
+			number := func(what string, most int) int { return rapid.IntRange(0, most).Draw(t, what) }
+			g.Add(number("season", 2), number("episode", 6), number("part", 2), number("n", 6))
+		}
+		for of := range 3 {
+			for first := range 7 {
+				for last := first; last < min(first+3, 7); last++ {
+					p := season(of, first, last)
+					if at := g.Place(p); at != nil && !cmp.Equal(g.ToTMDB(*at), &p) {
+						t.Fatalf("%v is %v in the group, which is %v at TMDB", p, *at, g.ToTMDB(*at))
+					}
+				}
+			}
+		}
 	})
 }
 

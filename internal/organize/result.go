@@ -51,8 +51,8 @@ func (r *Result) Warnings() []lang.Text {
 			"and new files get the numbers of their folder: %s; --in-place with --order renumbers", n, r.OtherOrders[0]))
 	}
 	if n := len(r.UnnamedOrders); n > 0 {
-		out = append(out, lang.Textf("%d shows have no tvshow.nfo that says the order of their numbers, so choose it in "+
-			"the media server: %s", n, r.UnnamedOrders[0]))
+		out = append(out, lang.Textf("%d shows have no tvshow.nfo that says the order of their numbers: choose it in "+
+			"the media server, or remove an old tvshow.nfo and let --nfo ids write another: %s", n, r.UnnamedOrders[0]))
 	}
 	if n := len(r.MixedOrders); n > 0 {
 		out = append(out, lang.Textf("mixed_orders: %d shows have folders with numbers of several catalogues, which get "+
