@@ -113,7 +113,7 @@ func initConfig(f *factory, cmd *cobra.Command, force bool) error {
 	}
 	cfg, err := f.loadFrom(cmd, source)
 	if err == nil && keepsFile {
-		err = file.CheckPutToken()
+		err = file.CheckPutKey()
 	}
 	if err != nil {
 		return err
@@ -121,12 +121,15 @@ func initConfig(f *factory, cmd *cobra.Command, force bool) error {
 	if f.getenv(tokenVariable) != "" {
 		f.warn("%s is set and overrides the file: unset it afterwards", tokenVariable)
 	}
-	token, err := askToken(f, cfg)
+	key, err := askKey(f, cfg)
 	switch {
 	case err != nil:
 		return err
-	case token.IsSet():
-		if err := verifyToken(cmd.Context(), f, cfg, token); err != nil {
+	case key.Secret().IsSet():
+		if key.APIKey.IsSet() {
+			f.say("this is an API key (v3), which works as well; it is stored as tmdb.api_key\n")
+		}
+		if err := verifyKey(cmd.Context(), f, cfg, key); err != nil {
 			return err
 		}
 	case keepsFile && f.streams.InTTY:
@@ -137,7 +140,7 @@ func initConfig(f *factory, cmd *cobra.Command, force bool) error {
 			return err
 		}
 	}
-	return storeToken(f, path, file, token, force)
+	return storeKey(f, path, file, key, force)
 }
 
 func checkTokenGiven(path string, file *config.ExistingFile, keepsFile bool) error {
@@ -155,9 +158,9 @@ func checkTokenGiven(path string, file *config.ExistingFile, keepsFile bool) err
 
 const tokenVariable = "ANIVAULT_TMDB_TOKEN"
 
-// verifyToken asks TMDB whether it accepts the token. If it can't be checked, that is a warning and not an error.
-func verifyToken(ctx context.Context, f *factory, cfg *config.Config, token config.Secret) error {
-	_, _, err := probe(ctx, cfg.WithToken(token))
+// verifyKey asks TMDB whether it accepts the key. If it can't be checked, that is a warning and not an error.
+func verifyKey(ctx context.Context, f *factory, cfg *config.Config, key config.Key) error {
+	_, _, err := probe(ctx, cfg.WithKey(key))
 	var cause *tmdb.UnauthorizedError
 	switch {
 	case errors.As(err, &cause):
@@ -178,9 +181,9 @@ func verifyToken(ctx context.Context, f *factory, cfg *config.Config, token conf
 	return nil
 }
 
-func storeToken(f *factory, path string, file *config.ExistingFile, token config.Secret, force bool) error {
+func storeKey(f *factory, path string, file *config.ExistingFile, key config.Key, force bool) error {
 	if file != nil && !force {
-		if err := file.PutToken(token); err != nil {
+		if err := file.PutKey(key); err != nil {
 			return err
 		}
 		f.say("put the token into %s; the rest of it is unchanged\n", ui.Printable(path))
@@ -199,7 +202,7 @@ func storeToken(f *factory, path string, file *config.ExistingFile, token config
 		if titles != "" {
 			titles += ",en-US" // the fallback for entries that have no title in the user's language
 		}
-		if err := config.WriteFile(path, token, titles); err != nil {
+		if err := config.WriteFile(path, key, titles); err != nil {
 			return err
 		}
 		f.say("wrote %s\n", ui.Printable(path))
@@ -207,7 +210,7 @@ func storeToken(f *factory, path string, file *config.ExistingFile, token config
 			f.say("titles will be in %s, as your environment says; tmdb.language in the file changes that\n", titles)
 		}
 	}
-	if token.IsSet() {
+	if key.Secret().IsSet() {
 		f.say("next: anivault match PATH\n")
 	} else if f.streams.InTTY {
 		f.say("it holds no token yet: put one under tmdb.token, or run anivault config init again\n")
@@ -218,9 +221,9 @@ func storeToken(f *factory, path string, file *config.ExistingFile, token config
 	return nil
 }
 
-// askToken reads a token: without echo from a terminal, else from the first line of stdin. After an empty answer the
-// token is not set.
-func askToken(f *factory, cfg *config.Config) (config.Secret, error) {
+// askKey reads a token or v3 API key: without echo from a terminal, else from the first line of stdin. After an empty
+// answer neither is set.
+func askKey(f *factory, cfg *config.Config) (config.Key, error) {
 	file, isFile := f.streams.In.(*os.File)
 	if f.streams.InTTY && isFile {
 		const prompt = "TMDB API Read Access Token (themoviedb.org/settings/api; Enter for none):"
@@ -228,13 +231,13 @@ func askToken(f *factory, cfg *config.Config) (config.Secret, error) {
 		raw, err := term.ReadPassword(int(file.Fd()))
 		fmt.Fprintln(f.streams.Err)
 		if err != nil {
-			return config.Secret{}, lang.Error("read the token: %w", err)
+			return config.Key{}, lang.Error("read the token: %w", err)
 		}
-		return cfg.ReadToken(string(raw))
+		return cfg.ReadKey(string(raw))
 	}
 	line, err := bufio.NewReader(io.LimitReader(f.streams.In, 64<<10)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
-		return config.Secret{}, lang.Error("read the token: %w", err)
+		return config.Key{}, lang.Error("read the token: %w", err)
 	}
-	return cfg.ReadToken(line)
+	return cfg.ReadKey(line)
 }

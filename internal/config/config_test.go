@@ -81,7 +81,7 @@ func TestFlagsBeatEnvironmentBeatFileBeatsDefault(t *testing.T) {
 // In a fresh file every line may be uncommented as it stands, and then says the default.
 func TestFreshFileCanBeUncommented(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	if err := WriteFile(path, Secret{}, ""); err != nil {
+	if err := WriteFile(path, Key{}, ""); err != nil {
 		t.Fatal(err)
 	}
 	fresh, err := os.ReadFile(path)
@@ -445,7 +445,7 @@ func TestAWrittenFileLoads(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, token := range []string{"", `a.b"c`} {
-		if err := WriteFile(path, NewSecret(token), "ko-KR"); err != nil {
+		if err := WriteFile(path, Key{Token: NewSecret(token)}, "ko-KR"); err != nil {
 			t.Fatal(err)
 		}
 		cfg, warnings, err := Load(src)

@@ -19,8 +19,8 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// ExistingFile is a config file written by the user. PutToken changes or adds only the line of the token, and keeps
-// everything else, including comments.
+// ExistingFile is a config file written by the user. PutKey changes or adds only the line of the token or v3 API key,
+// and keeps everything else, including comments.
 type ExistingFile struct {
 	Path string
 	raw  []byte
@@ -41,23 +41,29 @@ func (e *ExistingFile) HoldsKey() bool {
 	if err != nil {
 		return len(bytes.TrimSpace(e.raw)) > 0
 	}
-	for _, key := range []string{"tmdb.token", "tmdb.token_file", "tmdb.api_key"} {
-		if v.GetString(key) != "" {
-			return true
-		}
-	}
-	return false
+	return usedKey(v) != ""
 }
 
-// CheckPutToken returns the error that PutToken would return, before the user is asked for a token.
-func (e *ExistingFile) CheckPutToken() error {
-	_, err := e.withToken("checked")
+// usedKey returns the setting that holds the key that Load takes from a file, "" for none.
+func usedKey(file *viper.Viper) string {
+	for _, name := range []string{"tmdb.token", "tmdb.token_file", "tmdb.api_key"} {
+		if file.GetString(name) != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// CheckPutKey returns the error that PutKey would return for a token, before the user is asked for one.
+func (e *ExistingFile) CheckPutKey() error {
+	_, err := e.withKey(Key{Token: NewSecret("checked")})
 	return err
 }
 
-// PutToken sets tmdb.token in the file and makes the file readable only by its owner. It changes nothing else.
-func (e *ExistingFile) PutToken(token Secret) error {
-	text, err := e.withToken(token.Reveal())
+// PutKey sets tmdb.token or tmdb.api_key, whichever the key is, in place of either. It changes nothing else, and makes
+// the file readable only by its owner.
+func (e *ExistingFile) PutKey(key Key) error {
+	text, err := e.withKey(key)
 	if err != nil {
 		return err
 	}
@@ -86,41 +92,41 @@ func (e *ExistingFile) Backup() (string, error) {
 	return "", lang.Error("keep the config file as it was: there are %d backups of %s", most, e.Path)
 }
 
-func (e *ExistingFile) withToken(token string) ([]byte, error) {
+func (e *ExistingFile) withKey(key Key) ([]byte, error) {
 	before, err := readYAML(e.raw)
 	if err != nil {
 		return nil, fileError(e.Path, yamlErrorText(e.raw, err))
 	}
-	text, line := insertToken(e.raw, token)
+	text, line := insertKey(e.raw, key)
 	after, err := readYAML(text)
-	same := err == nil && reflect.DeepEqual(withoutToken(before), withoutToken(after))
-	if !same || after.GetString("tmdb.token") != token {
+	same := err == nil && reflect.DeepEqual(withoutKey(before), withoutKey(after))
+	if !same || after.GetString(usedKey(after)) != key.Secret().Reveal() {
 		return nil, fileError(e.Path, lang.Textf("the token can't be put there without changing more; "+
-			"write it below \"tmdb:\" yourself (line %d), as token: \"...\"", line))
+			"write it below \"tmdb:\" yourself (line %d), as %s: \"...\"", line, key.setting()))
 	}
 	return text, nil
 }
 
-func withoutToken(v *viper.Viper) map[string]any {
+func withoutKey(v *viper.Viper) map[string]any {
 	out := map[string]any{}
 	for _, key := range v.AllKeys() {
-		if raw := v.Get(key); key != "tmdb.token" && raw != nil {
+		if raw := v.Get(key); key != "tmdb.token" && key != "tmdb.api_key" && raw != nil {
 			out[key] = raw
 		}
 	}
 	return out
 }
 
-// insertToken changes the line of the token, or adds one at the beginning of the section tmdb, or adds the section at
-// the end. It also returns the number of the line. The caller checks that nothing else has changed.
-func insertToken(raw []byte, token string) ([]byte, int) {
+// insertKey changes the line of the token or API key, or adds one at the beginning of the section tmdb, or adds the
+// section at the end. It also returns the number of the line. The caller checks that nothing else has changed.
+func insertKey(raw []byte, key Key) ([]byte, int) {
 	end := "\n"
 	if bytes.Contains(raw, []byte("\r\n")) {
 		end = "\r\n"
 	}
 	lines := strings.SplitAfter(string(raw), "\n")
 	entry := func(indent int, comment string) string {
-		return strings.TrimRight(fmt.Sprintf("%stoken: %q  %s", strings.Repeat(" ", indent), token, comment), " ") + end
+		return strings.TrimRight(fmt.Sprintf("%s%s  %s", strings.Repeat(" ", indent), key.line(), comment), " ") + end
 	}
 	section, settings := findKey(parseYAMLNode(raw), "tmdb")
 	if section == nil {
@@ -134,15 +140,27 @@ func insertToken(raw []byte, token string) ([]byte, int) {
 	if settings.Kind == yaml.MappingNode && len(settings.Content) > 0 {
 		indent = settings.Content[0].Column - 1
 	}
-	if key, value := findKey(settings, "token"); key != nil {
-		lines[key.Line-1] = entry(indent, cmp.Or(value.LineComment, key.LineComment))
-		return []byte(strings.Join(lines, "")), key.Line
+	for _, name := range []string{"token", "api_key"} {
+		if old, value := findKey(settings, name); old != nil {
+			lines[old.Line-1] = entry(indent, cmp.Or(value.LineComment, old.LineComment))
+			return []byte(strings.Join(lines, "")), old.Line
+		}
 	}
 	if head := lines[at-1]; !strings.HasSuffix(head, "\n") {
 		lines[at-1] = head + end
 	}
 	return []byte(strings.Join(lines[:at], "") + entry(indent, "") + strings.Join(lines[at:], "")), at + 1
 }
+
+// setting returns the name of the setting of the section tmdb that holds such a key.
+func (k Key) setting() string {
+	if k.APIKey.IsSet() {
+		return "api_key"
+	}
+	return "token"
+}
+
+func (k Key) line() string { return fmt.Sprintf("%s: %q", k.setting(), k.Secret().Reveal()) }
 
 func parseYAMLNode(raw []byte) *yaml.Node {
 	var top yaml.Node
@@ -182,11 +200,11 @@ var newFileSettings = []string{
 
 // WriteFile writes a new config file atomically, readable only by its owner. It replaces an existing file. language is
 // the language of titles, "" for the default.
-func WriteFile(path string, token Secret, language string) error {
+func WriteFile(path string, key Key, language string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return lang.Error("make the folder of %s: %w", path, err)
 	}
-	return writeFile(path, []byte(newConfigText(token, language)))
+	return writeFile(path, []byte(newConfigText(key, language)))
 }
 
 func writeFile(path string, text []byte) error {
@@ -196,13 +214,13 @@ func writeFile(path string, text []byte) error {
 	})
 }
 
-// newConfigText returns the text of a new config file, in which all settings except token and language are comments.
-func newConfigText(token Secret, language string) string {
+// newConfigText returns the text of a new config file, in which all settings except key and language are comments.
+func newConfigText(key Key, language string) string {
 	var b strings.Builder
 	b.WriteString(lang.Say("# anivault's settings; all of them: anivault config show") + "\n")
 	b.WriteString("tmdb:\n")
-	if token.IsSet() {
-		fmt.Fprintf(&b, "  token: %q\n", token.Reveal())
+	if key.Secret().IsSet() {
+		fmt.Fprintf(&b, "  %s\n", key.line())
 	} else {
 		doc := lang.Say("TMDB API Read Access Token, from https://www.themoviedb.org/settings/api")
 		fmt.Fprintf(&b, "  # token: %q    # %s\n", "...", doc)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,7 +49,7 @@ func TestATokenIsPutIntoAFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fits, err := file.CheckPutToken(), file.PutToken(NewSecret("new"))
+			fits, err := file.CheckPutKey(), file.PutKey(Key{Token: NewSecret("new")})
 			got, _ := os.ReadFile(path)
 			if c.want == "" {
 				if fits == nil || err == nil || string(got) != c.in {
@@ -66,6 +67,34 @@ func TestATokenIsPutIntoAFile(t *testing.T) {
 	}
 	if file, err := ReadExisting(filepath.Join(t.TempDir(), "none.yaml")); file != nil || err != nil {
 		t.Errorf("where there is none: %v %v", file, err)
+	}
+}
+
+func TestAnAPIKeyIsPutIntoAFile(t *testing.T) {
+	for name, c := range map[string]struct{ in, want string }{
+		"no key":        {"tmdb:\n  language: ko-KR\n", "tmdb:\n  api_key: \"new\"\n  language: ko-KR\n"},
+		"a token":       {"tmdb:\n  token: old # mine\n", "tmdb:\n  api_key: \"new\"  # mine\n"},
+		"an API key":    {"tmdb:\n  api_key: old\n", "tmdb:\n  api_key: \"new\"\n"},
+		"a token_file":  {"tmdb:\n  token_file: /t\n", ""}, // would be used before the key
+		"both of them":  {"tmdb:\n  token: old\n  api_key: old\n", ""},
+		"no section":    {"log:\n  level: debug\n", "log:\n  level: debug\ntmdb:\n  api_key: \"new\"\n"},
+		"several lines": {"tmdb:\n  api_key: >-\n    old\n    er\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "config.yaml")
+			if err := os.WriteFile(path, []byte(c.in), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			file, err := ReadExisting(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = file.PutKey(Key{APIKey: NewSecret("new")})
+			want := cmp.Or(c.want, c.in)
+			if got, _ := os.ReadFile(path); string(got) != want || (err != nil) != (c.want == "") {
+				t.Errorf("%v\n got %q\nwant %q", err, got, want)
+			}
+		})
 	}
 }
 

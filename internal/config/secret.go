@@ -122,22 +122,26 @@ func (c *Config) CheckKeys() error {
 	return problems.err()
 }
 
-// ReadToken returns the token that a user typed, with the same checks as for one in the configuration.
-func (c *Config) ReadToken(text string) (Secret, error) {
+// ReadKey returns the token or v3 API key that a user typed, with the same checks as for one in the configuration.
+func (c *Config) ReadKey(text string) (Key, error) {
 	secret, err := readSecret(text)
 	if err != nil {
-		return Secret{}, &Error{Name: "TMDB token", Reason: lang.TextOf(err)}
+		return Key{}, &Error{Name: "TMDB token", Reason: lang.TextOf(err)}
 	}
-	if reason := c.keyFormProblem(Key{Token: secret}); secret.IsSet() && reason != "" {
-		return Secret{}, &Error{Name: "TMDB token", Reason: reason}
+	if c.AsksTMDB() && apiKeyPattern.MatchString(secret.Reveal()) {
+		return Key{APIKey: secret}, nil
 	}
-	return secret, nil
+	key := Key{Token: secret}
+	if reason := c.keyFormProblem(key); secret.IsSet() && reason != "" {
+		return Key{}, &Error{Name: "TMDB token", Reason: reason}
+	}
+	return key, nil
 }
 
-// WithToken returns a copy of the configuration with this token as the only key.
-func (c *Config) WithToken(token Secret) *Config {
+// WithKey returns a copy of the configuration with this key as the only one.
+func (c *Config) WithKey(key Key) *Config {
 	out := *c
-	out.Accounts, out.TMDB.Token, out.TMDB.APIKey = nil, token, Secret{}
+	out.Accounts, out.TMDB.Token, out.TMDB.APIKey = nil, key.Token, key.APIKey
 	out.clearNoneKey()
 	return &out
 }
