@@ -49,6 +49,9 @@ func (f *factory) setRun(cmd *cobra.Command, formats []string, do func(invocatio
 		completeWords(cmd, "format", formats...)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := checkNotEmpty(cmd); err != nil {
+			return err
+		}
 		form := format
 		switch {
 		case len(formats) == 0:
@@ -117,6 +120,17 @@ func checkFormat(format string, words ...string) error {
 		return nil
 	}
 	return usagef(allowedHint(words), "--format: %q is not a format", format)
+}
+
+// checkNotEmpty refuses a flag with an empty text, which without this check would mean the same as no flag: undo would
+// put everything back, for example. An empty setting is the setting's own matter.
+func checkNotEmpty(cmd *cobra.Command) (err error) {
+	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed && flag.Value.Type() == "string" && flag.Value.String() == "" {
+			err = usagef("a variable in your script may be empty", "--%s is empty", flag.Name)
+		}
+	})
+	return err
 }
 
 func completeWords(cmd *cobra.Command, flag string, words ...string) {

@@ -223,7 +223,7 @@ func pinSubject(f *factory, arg string) (pins.Pin, error) {
 	if err != nil {
 		return pins.Pin{}, lang.Error("resolve %s: %w", ui.Printable(arg), err)
 	}
-	return pins.Pin{Path: path}, nil
+	return pins.Pin{Path: pins.RealPath(path)}, nil
 }
 
 // expandHome replaces a leading ~/ by the home folder, which the shell does not do within quotation marks.
@@ -257,7 +257,7 @@ func newUnpin(f *factory) *cobra.Command {
 
 func removePin(s *pins.Set, arg string) (*pins.Pin, error) {
 	if path, err := filepath.Abs(arg); err == nil {
-		if old := s.Remove(pins.Pin{Path: path}); old != nil {
+		if old := cmp.Or(s.Remove(pins.Pin{Path: path}), s.Remove(pins.Pin{Path: pins.RealPath(path)})); old != nil {
 			return old, nil
 		}
 	}

@@ -171,7 +171,8 @@ func (e *pinnedEntryMissing) Unwrap() error { return e.cause }
 // applyPin applies the season and offset of a pin. The pin of a single file also turns a special into a regular
 // episode.
 func applyPin(r release.Release, p pins.Pin) release.Release {
-	single := p.Path != "" && filepath.Clean(p.Path) == absolutePath(r.Path)
+	abs := absolutePath(r.Path)
+	single := p.Path != "" && (filepath.Clean(p.Path) == abs || p.Path == pins.RealPath(abs))
 	if p.Season != nil {
 		r.Seasons, r.Part, r.Absolute = []int{*p.Season}, 0, false
 		if single && *p.Season > 0 {

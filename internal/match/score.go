@@ -2,6 +2,7 @@ package match
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -373,7 +374,19 @@ func candidates(ranked []scoredContender) []Candidate {
 func doubtReason(v ranking) lang.Text {
 	best := v.contenders[0]
 	if len(v.contenders) > 1 && best.likelihood() >= 0.5 && best.score-v.contenders[1].score < 1/calLead {
-		return lang.Textf("%q and %q fit about equally", best.hit.Title, v.contenders[1].hit.Title)
+		first, second := distinctNames(best.hit, v.contenders[1].hit)
+		return lang.Textf("%q and %q fit about equally", first, second)
 	}
 	return lang.Textf("the closest title on TMDB, %q, is too different", best.match.title.text)
+}
+
+// distinctNames returns the titles of two entries, with their years, or else their ids, if the titles are equal.
+func distinctNames(a, b Hit) (string, string) {
+	switch {
+	case a.Title != b.Title:
+		return a.Title, b.Title
+	case a.Year != b.Year:
+		return title.WithYear(a.Title, a.Year), title.WithYear(b.Title, b.Year)
+	}
+	return fmt.Sprintf("%s, %s/%d", a.Title, a.Kind, a.ID), fmt.Sprintf("%s, %s/%d", b.Title, b.Kind, b.ID)
 }

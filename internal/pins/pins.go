@@ -6,6 +6,7 @@ package pins
 import (
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -95,6 +96,19 @@ func (p Pin) subject() subject {
 		return subject{true, pathKey(p.Path)}
 	}
 	return subject{false, title.Normalize(p.Title)}
+}
+
+// RealPath returns abs without the symbolic links to folders in it, or abs if they can't be resolved.
+func RealPath(abs string) string {
+	dir, name := abs, ""
+	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
+		dir, name = filepath.Split(abs)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return abs
+	}
+	return filepath.Join(real, name)
 }
 
 // pathKey returns a path in a form in which its spellings are equal. It composes letters, because file systems differ

@@ -197,8 +197,17 @@ func (s *Set) Warnings(path string) []error {
 // Digest returns a digest of the file's content when it was read; "" for an empty file.
 func (s *Set) Digest() string { return s.digest }
 
-// ForPath returns the pin for abs, an absolute path, or else for the nearest folder above it.
+// ForPath returns the pin for abs, an absolute path, or else for the nearest folder above it. If there is none, it does
+// the same with the symbolic links in abs resolved.
 func (s *Set) ForPath(abs string) (Pin, bool) {
+	p, ok := s.forPath(abs)
+	if !ok {
+		p, ok = s.forPath(RealPath(abs))
+	}
+	return p, ok
+}
+
+func (s *Set) forPath(abs string) (Pin, bool) {
 	for key := pathKey(abs); ; {
 		if i, ok := s.winningLine[subject{true, key}]; ok {
 			return *s.lines[i].pin, true

@@ -105,6 +105,9 @@ func Names(list io.ReadCloser) Producer {
 		var b Batch
 		b.ListedAsMedia = true
 		err := library.ReadList(list, false, func(name string) error {
+			if strings.TrimSpace(name) == "" {
+				return nil
+			}
 			b.Files = append(b.Files, library.File{Path: name, Name: filepath.Base(name)})
 			if len(b.Files) < maxBatchFiles {
 				return nil

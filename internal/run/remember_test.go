@@ -264,7 +264,7 @@ func TestNamesAreRememberedByThemselves(t *testing.T) {
 		asked      []string
 	}{
 		{"new names", "Bleach - 01.mkv\nBleach - 02.mkv\n", []string{"Bleach (2)"}},
-		{"the same names", "Bleach - 01.mkv\nBleach - 02.mkv\n", nil},
+		{"the same names, and blank lines", "\nBleach - 01.mkv\n \nBleach - 02.mkv\n\n", nil},
 		{"in another list", "Naruto - 01.mkv\nBleach - 01.mkv\nBleach - 02.mkv\n", []string{"Naruto (1)"}},
 		{"one name more", "Bleach - 01.mkv\nBleach - 02.mkv\nBleach - 03.mkv\n", []string{"Bleach (3)"}},
 	} {
