@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -89,7 +88,7 @@ func newCacheGet(f *factory) *cobra.Command {
 			return err
 		case !found:
 			return exitErrorf(exitIncomplete, "anivault cache list shows the keys; everything after the ? is part of a key",
-				"nothing is cached under %s", ui.Printable(displayKey(key)))
+				"nothing is cached under %s", ui.Printable(c.args[0]))
 		}
 		body := string(e.Body)
 		if f.streams.OutTTY {
@@ -98,16 +97,6 @@ func newCacheGet(f *factory) *cobra.Command {
 		_, err = fmt.Fprintln(f.streams.Out, body)
 		return err
 	})
-}
-
-func displayKey(key string) string {
-	key = strings.TrimPrefix(key, "GET ")
-	u, err := url.Parse(key)
-	if err == nil && (u.Scheme == "https" && u.Port() == "443" || u.Scheme == "http" && u.Port() == "80") {
-		u.Host = strings.TrimSuffix(u.Host, ":"+u.Port())
-		return u.String()
-	}
-	return key
 }
 
 func newCacheVerify(f *factory) *cobra.Command {

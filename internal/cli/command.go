@@ -126,7 +126,8 @@ func checkFormat(format string, words ...string) error {
 // put everything back, for example. An empty setting is the setting's own matter.
 func checkNotEmpty(cmd *cobra.Command) (err error) {
 	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
-		if flag.Changed && flag.Value.Type() == "string" && flag.Value.String() == "" {
+		isSetting := flag.Annotations[settingAnnotation] != nil
+		if flag.Changed && !isSetting && flag.Value.Type() == "string" && flag.Value.String() == "" {
 			err = usagef("a variable in your script may be empty", "--%s is empty", flag.Name)
 		}
 	})
@@ -195,25 +196,13 @@ func allowedHint(words []string) lang.Text {
 	return lang.Textf("allowed: %s", strings.Join(words, ", "))
 }
 
-// unknownCommandHints are hints for command names that users of other programs try.
-var unknownCommandHints = map[string]lang.Text{
-	"scan": "did you mean: anivault match PATH?",
-	"rename": "did you mean: anivault organize PATH --to DIR? It plans names, carries them out, " +
-		"and anivault undo puts them back: docs/organize.md",
-	"tag":    "did you mean: anivault organize PATH --to DIR?",
-	"import": "did you mean: anivault organize PATH --to DIR?",
-	"ls":     "did you mean anivault pins, anivault history or anivault cache list?",
-	"list":   "did you mean anivault pins, anivault history or anivault cache list?",
-	"show":   "did you mean anivault status?",
-}
-
 func rootArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
+		hint := findHint(args[0])
 		if _, err := os.Lstat(args[0]); err == nil {
-			hint := lang.Textf("did you mean: %s?", "anivault match "+ui.ShellWord(args[0]))
-			return usagef(hint, "unknown command %q for %q", args[0], cmd.CommandPath())
+			hint = lang.Textf("did you mean: %s?", "anivault match "+ui.ShellWord(args[0]))
 		}
-		if hint, known := unknownCommandHints[args[0]]; known {
+		if hint != "" {
 			return usagef(hint, "unknown command %q for %q", args[0], cmd.CommandPath())
 		}
 	}
@@ -284,8 +273,7 @@ func (f *factory) confirm(ctx context.Context, yes bool, question, ifNo lang.Tex
 	case err != nil && !errors.Is(err, io.EOF): // the end of the input means no
 		return false, err
 	}
-	switch strings.ToLower(answer) {
-	case "y", "yes":
+	if strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes") {
 		return true, nil
 	}
 	f.say("%s", ifNo)

@@ -198,8 +198,7 @@ func storeKey(f *factory, path string, file *config.ExistingFile, key config.Key
 		titles := lang.LocaleTag(f.getenv)
 		if strings.HasPrefix(titles, "en") {
 			titles = "" // the default
-		}
-		if titles != "" {
+		} else if titles != "" {
 			titles += ",en-US" // the fallback for entries that have no title in the user's language
 		}
 		if err := config.WriteFile(path, key, titles); err != nil {

@@ -128,14 +128,15 @@ func quoted(s string) string { return strings.ReplaceAll(s, "'", ".") }
 
 // hintsOfTMDB returns the hints that a script can cause: all but those on certificates and alerts of other kinds.
 func hintsOfTMDB() []lang.Text {
-	hints := []lang.Text{wrongKeyHint, suspendedKeyHint, keyAsTokenHint, webPageHint}
-	for _, row := range tmdbConfigHints() {
-		other := row.Kind == tmdb.ConfigCertificate || row.Kind == tmdb.ConfigTLS
-		if !other && !slices.Contains(hints, row.Hint) {
-			hints = append(hints, row.Hint)
+	found := []lang.Text{wrongKeyHint, suspendedKeyHint, keyAsTokenHint, webPageHint}
+	for _, row := range hints() {
+		other := row.Kind == string(tmdb.ConfigCertificate) || row.Kind == string(tmdb.ConfigTLS) ||
+			strings.HasPrefix(row.Hint.String(), "did you mean") // a name of a command: flags.txtar
+		if !other && !slices.Contains(found, row.Hint) {
+			found = append(found, row.Hint)
 		}
 	}
-	return hints
+	return found
 }
 
 func TestEachWrongAddressHasAHint(t *testing.T) {

@@ -217,8 +217,7 @@ func checkTMDB(ctx context.Context, cfg *config.Config) finding {
 			fix:   "set the clock (for example: timedatectl set-ntp true)",
 		}
 	}
-	took = took.Round(time.Millisecond)
-	return finding{state: lang.Textf("%s accepts the key (%s); the clocks agree", host, took)}
+	return finding{state: lang.Textf("%s accepts the key (%s); the clocks agree", host, took.Round(time.Millisecond))}
 }
 
 // probeConfig returns a configuration with which a request waits at most 10 s and is not repeated.
@@ -295,16 +294,12 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 		return failedFinding(lang.TextOf(warned),
 			fixUnlessDiskFull(warned, "use a local folder that supports locks: ANIVAULT_STATE_DIR"))
 	case st.State == ratelimit.CacheOnly:
-		state := lang.Textf("CacheOnly (%s): no requests are sent", st.Cause)
-		return finding{state: state, fix: "anivault limiter resume"}
-	}
-	if st.State == ratelimit.Sleep {
-		state := lang.Textf("Sleep: %s, no requests are sent", app.BlockText(st.Block))
-		if st.Until.After(st.At) {
-			state = lang.Textf("Sleep: %s, no requests are sent until %s", app.BlockText(st.Block), ui.Clock(st.Until))
+		return finding{state: statusSentence(st), fix: "anivault limiter resume"}
+	case st.State == ratelimit.Sleep:
+		return finding{
+			state: statusSentence(st),
+			fix:   "wait; until then anivault answers from the cache, and a later run asks for the rest",
 		}
-		return finding{state: state, fix: "wait; until then cached answers serve, and a later run asks " +
-			"for the rest"}
 	}
 	state := append([]lang.Text{lang.Textf("shared state and locks work; %s", st.State)}, limitTexts(st)...)
 	return finding{state: lang.Join(state, "; ")}
@@ -331,7 +326,6 @@ func checkCache(ctx context.Context, cfg *config.Config) finding {
 	return finding{state: lang.Textf("%d records OK: %s", report.Records, recordKindsText)}
 }
 
-// checkIndex prints the age and source of each list in the title index.
 func checkPins(cfg *config.Config) finding {
 	store := pins.Open(cfg.Dirs.Data)
 	set, err := store.Load()
@@ -345,6 +339,7 @@ func checkPins(cfg *config.Config) finding {
 	return f
 }
 
+// checkIndex prints the age and source of each list in the title index.
 func (d *doctor) checkIndex(cfg *config.Config) {
 	x, err := index.Open(cfg.Dirs.Data)
 	if errors.Is(err, index.ErrNoIndex) {
@@ -379,8 +374,7 @@ func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding
 	if err != nil {
 		return failedFinding(lang.Textf("would not start: %s", err), "fix this, then run: anivault serve check")
 	}
-	valid := lang.Textf("settings are valid; %s", lang.Count(len(own.Serve.Clients), "client"))
-	f := finding{state: valid}
+	f := finding{state: lang.Textf("settings are valid; %s", lang.Count(len(own.Serve.Clients), "client"))}
 	if offline {
 		return f
 	}

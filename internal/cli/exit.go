@@ -5,9 +5,11 @@ import (
 	_ "embed" // for exit codes and hints
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"sync"
 	"syscall"
 
@@ -186,6 +188,13 @@ func hintForError(err error) lang.Text {
 	if errors.Is(err, ratelimit.ErrNotShared) {
 		return "anivault doctor checks the folder and its files; resume or end any process that is stopped (Ctrl-Z)"
 	}
+	if file, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, syscall.ENOSPC) {
+		if file.Path == os.Stdout.Name() {
+			return "the output is incomplete: free some space on its disk, and run the command again"
+		}
+		return lang.Textf("free some space on the disk of %s and run the command again; what was there is unchanged",
+			ui.Printable(filepath.Dir(file.Path)))
+	}
 	return tmdbHint(err)
 }
 
@@ -196,14 +205,23 @@ const noKeyHint = `a key is free: https://www.themoviedb.org/settings/api, "API 
       then: export ANIVAULT_TMDB_TOKEN=...    or keep it: anivault config init
       without a key: anivault demo, anivault parse, anivault match --offline`
 
-// tmdbConfigHints has a hint for each tmdb.ConfigKind.
-var tmdbConfigHints = wordlist.Table[struct {
-	Kind tmdb.ConfigKind
+// hints has a hint for each tmdb.ConfigKind, and for names of commands that users of other programs try.
+var hints = wordlist.Table[struct {
+	Kind string
 	Hint lang.Text
 }](hintsJSON)
 
 //go:embed hints.json
 var hintsJSON []byte
+
+func findHint(kind string) lang.Text {
+	for _, row := range hints() {
+		if row.Kind == kind {
+			return row.Hint
+		}
+	}
+	return ""
+}
 
 const (
 	keyAsTokenHint = "the token looks like a v3 API key: set ANIVAULT_TMDB_API_KEY to it, " +
@@ -229,11 +247,7 @@ func tmdbHint(err error) lang.Text {
 	)
 	switch {
 	case errors.As(err, &config):
-		for _, row := range tmdbConfigHints() {
-			if row.Kind == config.Kind {
-				return row.Hint
-			}
-		}
+		return findHint(string(config.Kind))
 	case errors.As(err, &refused):
 		return refusedKeyHint(refused)
 	case errors.As(err, &dns) && dns.IsNotFound:

@@ -238,8 +238,7 @@ func newUndo(f *factory) *cobra.Command {
 
 func (a *applyRun) undo(ctx context.Context, cfg *config.Config, args []string, yes bool) error {
 	a.started, a.undoing = time.Now(), true
-	opts := apply.UndoOptions{DryRun: a.dryRun}
-	matches := 0
+	confirmed, matches, opts := yes || a.dryRun || len(args) > 0, 0, apply.UndoOptions{DryRun: a.dryRun}
 	if a.onlyGlob != "" {
 		if _, err := path.Match(a.onlyGlob, ""); err != nil {
 			return usagef("* matches anything but a slash; quote the pattern for the shell",
@@ -253,12 +252,6 @@ func (a *applyRun) undo(ctx context.Context, cfg *config.Config, args []string, 
 			return false
 		}
 	}
-	return a.undoRun(ctx, cfg, args, opts, &matches, yes || a.dryRun || len(args) > 0)
-}
-
-func (a *applyRun) undoRun(
-	ctx context.Context, cfg *config.Config, args []string, opts apply.UndoOptions, matches *int, confirmed bool,
-) error {
 	return a.withEngine(ctx, cfg, func(e *apply.Engine) (*apply.Outcome, error) {
 		run, err := findRun(e, args, anyRun)
 		switch {
@@ -288,7 +281,7 @@ func (a *applyRun) undoRun(
 		}
 		switch {
 		case a.onlyGlob == "" || len(out.Results) > 0:
-		case *matches == 0:
+		case matches == 0:
 			return nil, usagef(lang.Textf("a pattern is compared with whole paths and with each part of them, "+
 				"old and new; anivault history %s lists them", run.ID),
 				"no file of run %s matches %s; nothing was done", run.ID, ui.Printable(a.onlyGlob))
@@ -362,7 +355,8 @@ func (a *applyRun) verify(ctx context.Context, cfg *config.Config, args []string
 	}
 	switch {
 	case run == nil:
-		return nothingToVerify(a.f, e)
+		a.f.say("there is nothing to verify: no run has moved files, or each has been put back\n")
+		return nil
 	case run.Err != nil:
 		return explainApplyError(ctx, lang.Error("the run %s: %w", run.ID, run.Err), nil)
 	case run.Stage == apply.StageUndone:
@@ -406,19 +400,6 @@ func (a *applyRun) verify(ctx context.Context, cfg *config.Config, args []string
 	}
 	if out.Count(apply.StatusFailed) > 0 {
 		return &exitError{code: exitIncomplete}
-	}
-	return nil
-}
-
-func nothingToVerify(f *factory, e *apply.Engine) error {
-	run, err := findRun(e, nil, anyRun)
-	switch {
-	case err != nil:
-		return err
-	case run == nil:
-		f.say("no plan has been carried out yet\n")
-	default:
-		f.say("every run has been put back: there is nothing to verify\n")
 	}
 	return nil
 }

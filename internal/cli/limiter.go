@@ -73,11 +73,10 @@ func newLimiterCacheOnly(f *factory) *cobra.Command {
 			if _, err := target.CacheOnly(ctx, t.AutoRecover); err != nil {
 				return err
 			}
-			ends := lang.Text("until: anivault limiter resume")
+			f.say("paused: nothing is sent to TMDB until you run: anivault limiter resume\n")
 			if t.AutoRecover > 0 {
-				ends = lang.Textf("for %s, or until: anivault limiter resume", ui.Period(t.AutoRecover))
+				f.say("it ends by itself in %s\n", ui.Period(t.AutoRecover))
 			}
-			f.say("no process sends requests to TMDB now, %s\n", ends)
 			return nil
 		})
 	})

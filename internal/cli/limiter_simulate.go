@@ -23,7 +23,7 @@ type simulateOptions struct {
 	f *factory
 
 	scenario, preset, upstreamLimit, latency string
-	length, step                             string
+	length, step                             time.Duration
 	format, out                              string
 	processes                                int
 	seed                                     uint64
@@ -41,8 +41,8 @@ func newLimiterSimulate(f *factory) *cobra.Command {
 		"`MODEL` of the upstream's limit, unless the scenario has one")
 	flags.StringVar(&o.latency, "latency", "20ms-60ms", "`TIME` to a good answer, or a range")
 	flags.IntVar(&o.processes, "processes", 1, "`NUMBER` of processes that share the limiter")
-	flags.StringVar(&o.length, "for", "", "`DURATION` of the run (default: until 30 s after the last fault, or 2m)")
-	flags.StringVar(&o.step, "step", "", "`DURATION` of a row (default: such that there are 20 to 50)")
+	flags.DurationVar(&o.length, "for", 0, "`DURATION` of the run (default: until 30 s after the last fault, or 2m)")
+	flags.DurationVar(&o.step, "step", 0, "`DURATION` of a row (default: such that there are 20 to 50)")
 	flags.Uint64Var(&o.seed, "seed", 1, "random `SEED`")
 	flags.StringVar(&o.format, "format", "text",
 		"`FORMAT` of the output: text, csv or svg (default: by the name of --out)")
@@ -112,18 +112,10 @@ func (o *simulateOptions) config() (sim simulate.Config, err error) {
 		return sim, usagef("allowed: a time such as 75ms, or a range such as 20ms-60ms",
 			"--latency: %q is not a latency", o.latency)
 	}
-	for _, d := range []struct {
-		flag, text string
-		to         *time.Duration
-	}{{"for", o.length, &sim.Length}, {"step", o.step, &sim.Step}} {
-		if d.text == "" {
-			continue
-		}
-		if *d.to, err = time.ParseDuration(d.text); err != nil || *d.to <= 0 {
-			return sim, usagef("allowed: a time such as 30s or 10m", "--%s: %q is not a time", d.flag, d.text)
-		}
+	if o.length < 0 || o.step < 0 {
+		return sim, usagef("allowed: a time such as 30s or 10m", "--for and --step can't be negative")
 	}
-	sim.Seed = o.seed
+	sim.Length, sim.Step, sim.Seed = o.length, o.step, o.seed
 	return sim, nil
 }
 

@@ -251,14 +251,15 @@ func waitText(w app.Wait, now time.Time) lang.Text {
 	known := !w.Until.IsZero()
 	left := ui.Countdown(w.Until.Sub(now))
 	switch {
-	case w.Cause == ratelimit.ReasonPause && known && w.Status != 0:
-		return lang.Textf("TMDB asks us to wait %s (%d)", left, w.Status)
-	case w.Cause == ratelimit.ReasonPause && known:
-		return lang.Textf("TMDB asks us to wait %s", left)
-	case w.Cause == ratelimit.ReasonPause && w.Status != 0:
-		return lang.Textf("TMDB asks us to wait (%d)", w.Status)
 	case w.Cause == ratelimit.ReasonPause:
-		return "TMDB asks us to wait"
+		text := lang.Text("TMDB asks us to wait")
+		if known {
+			text = lang.Textf("TMDB asks us to wait %s", left)
+		}
+		if w.Status != 0 {
+			text = lang.Textf("%s (%d)", text, w.Status)
+		}
+		return text
 	case w.Cause == ratelimit.ReasonBackoff && known:
 		return lang.Textf("retrying in %s", left)
 	case w.Cause == ratelimit.ReasonBackoff:

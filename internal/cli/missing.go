@@ -208,14 +208,13 @@ func (m *missingWriter) writeAbsent(b *strings.Builder, gaps []report.Gap) {
 
 // writeSeason writes "S02  11 of 12  missing 7", and the files of each episode that exists more than once.
 func (m *missingWriter) writeSeason(b *strings.Builder, g *report.Gap) {
-	if g.Season == nil {
-		m.writeLine(b, 2, "", "TMDB's list of its episodes is not available")
-		return
-	}
 	const counts = 12 // "1000 of 1200"
-	head := "  " + g.Label() + "  "
+	head := "  "
+	if g.Season != nil {
+		head += g.Label() + "  "
+	}
 	switch {
-	case g.Unknown:
+	case g.Season == nil, g.Unknown:
 		m.writeLine(b, len(head), head, "TMDB's list of its episodes is not available")
 	case g.IsAbsent():
 		m.writeLine(b, len(head), head, lang.Textf("missing: %s", lang.Count(g.Aired, "episode")))

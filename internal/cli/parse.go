@@ -63,13 +63,9 @@ func parseNames(args []string, in io.Reader, out *bufio.Writer, render func(*buf
 }
 
 func writeParsedNDJSON(out *bufio.Writer, name string) error {
-	record := report.ParseRecord{Name: name, Parsed: report.ParsedOf(release.Parse(name))}
-	line, err := report.AppendLine(out.AvailableBuffer(), &record)
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(line)
-	return err
+	lines := jsonLines{out: out}
+	lines.put(&report.ParseRecord{Name: name, Parsed: report.ParsedOf(release.Parse(name))})
+	return lines.err
 }
 
 func writeParsedTable(out *bufio.Writer, name string) error {

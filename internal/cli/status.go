@@ -98,11 +98,7 @@ func printStatus(f *factory, v statusView, format string) error {
 }
 
 func statusSentence(s ratelimit.Status) lang.Text {
-	underway := lang.Text("none under way")
-	if s.Running > 0 {
-		underway = lang.Textf("%d under way", s.Running)
-	}
-	pace := lang.Textf("%.3g requests a second allowed, %s", s.Rate, underway)
+	pace := lang.Textf("%.3g requests a second allowed, %d under way", s.Rate, s.Running)
 	switch {
 	case s.State == ratelimit.CacheOnly:
 		return lang.Textf("%s; only the cache answers", stoppedText(s))
@@ -113,7 +109,7 @@ func statusSentence(s ratelimit.Status) lang.Text {
 	case s.PauseUntil.After(s.At):
 		return lang.Textf("TMDB asks all clients to wait until %s", ui.Clock(s.PauseUntil))
 	case s.State == ratelimit.HalfOpen:
-		return "TMDB had trouble; one request at a time tests whether it works again"
+		return "testing whether TMDB answers, one request at a time"
 	case s.State == ratelimit.Throttle:
 		return lang.Textf("TMDB has trouble, so anivault sends fewer requests: %s", pace)
 	}

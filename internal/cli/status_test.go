@@ -129,7 +129,7 @@ func TestStatusBeginsWithASentence(t *testing.T) {
 			ratelimit.Throttle, ratelimit.ReasonErrorRatio, 17.5, 0,
 			time.Time{},
 			time.Time{},
-			"TMDB has trouble, so anivault sends fewer requests: 17.5 requests a second allowed, none under way",
+			"TMDB has trouble, so anivault sends fewer requests: 17.5 requests a second allowed, 0 under way",
 		},
 		{
 			ratelimit.Sleep, ratelimit.ReasonErrorRatio, 0, 0, soon,
@@ -146,7 +146,7 @@ func TestStatusBeginsWithASentence(t *testing.T) {
 			ratelimit.HalfOpen, ratelimit.ReasonErrorRatio, 1, 0,
 			time.Time{},
 			time.Time{},
-			"TMDB had trouble; one request at a time tests whether it works again",
+			"testing whether TMDB answers, one request at a time",
 		},
 		{
 			ratelimit.CacheOnly, ratelimit.ReasonPolicy, 0, 0,

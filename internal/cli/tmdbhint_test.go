@@ -4,8 +4,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/anivault/anivault/tmdb"
@@ -55,5 +58,18 @@ func TestErrorsThatAPersonCanMendAreHinted(t *testing.T) {
 				t.Errorf("got %q", got)
 			}
 		})
+	}
+}
+
+func TestAFullDiskHasAHint(t *testing.T) {
+	for path, want := range map[string]string{
+		"/media/reports/.r.html.tmp": "free some space on the disk of /media/reports and run the command again; " +
+			"what was there is unchanged",
+		os.Stdout.Name(): "the output is incomplete: free some space on its disk, and run the command again",
+	} {
+		err := fmt.Errorf("write the report: %w", &fs.PathError{Op: "write", Path: path, Err: syscall.ENOSPC})
+		if got := hintForError(err).String(); got != want {
+			t.Errorf("%s: %q", path, got)
+		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/title"
 )
 
 func fileValue(file *viper.Viper, in source, s Setting) (string, error) {
@@ -205,12 +206,12 @@ func fileError(path string, reason lang.Text) error {
 
 // yamlErrorText explains why raw is not a valid config file. The YAML library's own errors are hard to understand.
 func yamlErrorText(raw []byte, cause error) lang.Text {
-	switch top := parseYAMLNode(raw); {
-	case top == nil:
-	case top.Kind == yaml.SequenceNode:
-		return lang.Textf("must have sections such as \"tmdb:\", not %s; see: anivault config init", kindList)
-	case top.Kind != yaml.MappingNode:
-		return lang.Textf("must have sections such as \"tmdb:\", not %s; see: anivault config init", kindValue)
+	if top := parseYAMLNode(raw); top != nil && top.Kind != yaml.MappingNode {
+		kind := kindValue
+		if top.Kind == yaml.SequenceNode {
+			kind = kindList
+		}
+		return lang.Textf("must have sections such as \"tmdb:\", not %s; see: anivault config init", kind)
 	}
 	why := strings.TrimPrefix(rootCause(cause).String(), "yaml: ")
 	if wrong, ok := errors.AsType[*yaml.TypeError](cause); ok { // such as a duplicate key
@@ -260,30 +261,11 @@ func Nearest(word string, candidates []string) (string, bool) {
 	}
 	best, bestDistance := "", 1<<30
 	for _, c := range candidates {
-		if d := editDistance(word, c); d < bestDistance {
+		if d := title.Distance(word, c); d < bestDistance {
 			best, bestDistance = c, d
 		}
 	}
 	return best, best != "" && bestDistance <= max(2, len(word)/3)
-}
-
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost = 1 + min(diagonal, row[j], row[j-1])
-			}
-			diagonal, row[j] = row[j], cost
-		}
-	}
-	return row[len(b)]
 }
 
 // pipeTimeout is how long ReadFile waits for the content of a pipe.

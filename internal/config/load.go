@@ -194,11 +194,11 @@ func (c *Config) loadRedisFiles() error {
 	}
 	if file := c.Redis.PasswordFile; file != "" {
 		line, err := firstLine(file)
+		if c.Redis.Password = NewSecret(strings.TrimRight(line, "\r")); err == nil && !c.Redis.Password.IsSet() {
+			err = lang.Error("its first line is empty; write the password there")
+		}
 		if err != nil {
 			return c.ErrorFor("coordinator_password_file", lang.TextOf(err))
-		}
-		if c.Redis.Password = NewSecret(strings.TrimRight(line, "\r")); !c.Redis.Password.IsSet() {
-			return c.ErrorFor("coordinator_password_file", "its first line is empty; write the password there")
 		}
 	}
 	if file := c.Redis.CAFile; file != "" {
@@ -216,18 +216,16 @@ func (c *Config) loadRedisFiles() error {
 
 func (c *Config) loadKey() error {
 	if !c.TMDB.Token.IsSet() && c.TMDB.TokenFile != "" {
-		refuse := func(reason lang.Text) error {
-			return &Error{Name: "tmdb.token_file", Value: c.TMDB.TokenFile, Reason: reason}
-		}
 		line, err := firstLine(c.TMDB.TokenFile)
+		switch {
+		case err != nil:
+		case strings.TrimSpace(line) == "":
+			err = lang.Error("its first line is empty; write the token there")
+		default:
+			c.TMDB.Token, err = readSecret(line)
+		}
 		if err != nil {
-			return refuse(lang.TextOf(err))
-		}
-		if strings.TrimSpace(line) == "" {
-			return refuse("its first line is empty; write the token there")
-		}
-		if c.TMDB.Token, err = readSecret(line); err != nil {
-			return refuse(lang.TextOf(err))
+			return &Error{Name: "tmdb.token_file", Value: c.TMDB.TokenFile, Reason: lang.TextOf(err)}
 		}
 	}
 	if c.TMDB.Token.IsSet() {

@@ -337,26 +337,21 @@ func readBaseURL(v string) (*url.URL, error) {
 	return u, nil
 }
 
+var languagePattern = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z]{2})?$`)
+
 func readLanguages(v string) (list []string, err error) {
 	for part := range strings.SplitSeq(v, ",") {
-		language, region, found := strings.Cut(strings.TrimSpace(part), "-")
-		if len(language) < 2 || len(language) > 3 || !isASCIILetters(language) ||
-			found && (len(region) != 2 || !isASCIILetters(region)) {
+		part = strings.TrimSpace(part)
+		if !languagePattern.MatchString(part) {
 			return nil, lang.Error("must be a language such as en-US, ko-KR or ja, or several with commas")
 		}
-		tag := strings.ToLower(language)
-		if found {
-			tag += "-" + strings.ToUpper(region)
-		}
+		language, region, _ := strings.Cut(part, "-")
+		tag := strings.TrimSuffix(strings.ToLower(language)+"-"+strings.ToUpper(region), "-")
 		if !slices.Contains(list, tag) {
 			list = append(list, tag)
 		}
 	}
 	return list, nil
-}
-
-func isASCIILetters(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'z' || r > 'Z' && r < 'a' })
 }
 
 // ParseSize reads a number of bytes: digits, then nothing or one of B, KB, MB, GB, TB (powers of 1000)

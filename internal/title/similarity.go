@@ -67,7 +67,10 @@ func firstRunes(s string) []rune {
 	return r[:min(len(r), maxRunes)]
 }
 
-// distance returns the Levenshtein distance, computed in a single row.
+// Distance returns the Levenshtein distance of the first 200 letters of two texts.
+func Distance(a, b string) int { return distance(firstRunes(a), firstRunes(b)) }
+
+// distance computes the Levenshtein distance in a single row.
 func distance(a, b []rune) int {
 	if len(a) > len(b) {
 		a, b = b, a

@@ -227,14 +227,7 @@ func Countdown(d time.Duration) string {
 
 // Period formats d exactly, as in settings, without trailing zero units: "1h", "1m30s".
 func Period(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
 }
 
 // Clock formats the local time of day, with the date if that is not today.
