@@ -355,11 +355,6 @@ func TestDoubtNamesWhatItIs(t *testing.T) {
 	contenderOf := func(title string, score, sim float64) scoredContender {
 		c := scoredContender{score: score}
 		c.hit.Title, c.match.title.text, c.match.sim = title, title, sim
-		c.hit.Kind, c.hit.ID = TV, 7
-		return c
-	}
-	madeIn := func(year int, c scoredContender) scoredContender {
-		c.hit.Year = year
 		return c
 	}
 	for _, row := range []struct {
@@ -371,16 +366,6 @@ func TestDoubtNamesWhatItIs(t *testing.T) {
 			"two that are right by title",
 			[]scoredContender{contenderOf("Home", 1.05, 1), contenderOf("Home 2", 1.05, 1)},
 			"fit about equally",
-		},
-		{
-			"two with the same title",
-			[]scoredContender{contenderOf("Home", 1.05, 1), madeIn(2008, contenderOf("Home", 1.05, 1))},
-			`"Home" and "Home (2008)" fit about equally`,
-		},
-		{
-			"two with the same title and year",
-			[]scoredContender{contenderOf("Home", 1.05, 1), contenderOf("Home", 1.05, 1)},
-			`"Home, tv/7" and "Home, tv/7" fit about equally`,
 		},
 		{
 			"two that are not",
