@@ -143,6 +143,31 @@ func TestSeed002TheDoorIsWhatAllAccountsHaveLeft(t *testing.T) {
 	})
 }
 
+// A quota is left, but its account is disabled for a moment: the refusal says when that is over.
+func TestAQuotaIsBackWhenItsAccountIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := NewMemoryStore()
+		l := limited(t, store, fast,
+			Account{Name: "a1", Priority: 1, Quota: Budget{Requests: 3000, Period: time.Hour}},
+			Account{Name: "b1", Priority: 2, Quota: Budget{Requests: 1, Period: time.Hour}})
+		prove(t, l)
+		must(t, Operator{store}.EnableAccount(t.Context(), "a1", false, 5*time.Second))
+		for {
+			r, err := l.Reserve(t.Context(), 1)
+			if refused, ok := errors.AsType[*BudgetError](err); ok {
+				if left := time.Until(refused.Renews); left <= 0 || left > 5*time.Second {
+					t.Errorf("it renews in %s", left)
+				}
+				return
+			}
+			must(t, err)
+			p, err := l.Acquire(With(t.Context(), Request{Reservation: r}))
+			must(t, err)
+			p.Report(ok())
+		}
+	})
+}
+
 // Where one account has no quota nothing is reserved at the door, and the others' quotas hold all the same.
 func TestAnAccountWithoutQuotaOpensTheDoor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

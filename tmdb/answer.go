@@ -46,12 +46,12 @@ func responseError(req *http.Request, resp *http.Response, body []byte) error {
 	}
 	e := &Error{
 		HTTPStatus: resp.StatusCode, Code: object.code, Message: redactSecrets(req, object.message),
-		Method: req.Method, Path: req.URL.Path, FromGateway: object.gateway, GatewayReason: object.gatewayReason,
+		Method: req.Method, Path: req.URL.Path, Gateway: object.gateway,
 	}
 	if !isError {
 		*e = Error{HTTPStatus: e.HTTPStatus, Method: e.Method, Path: e.Path, Foreign: foreignReason(body)}
 	}
-	if e.FromGateway {
+	if e.Gateway != "" {
 		if wait, _ := ratelimit.ParseRetryAfter(resp.Header, time.Now()); wait.Present {
 			e.RetryAt = time.Now().Add(wait.Duration)
 		}
@@ -76,7 +76,11 @@ func foreignReason(body []byte) Reason {
 func isSuccess(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
 
 func decodeResponse(req *http.Request, resp *http.Response, body []byte) (any, error) {
-	if reason := sniffJSON(body); reason != "" {
+	reason := sniffJSON(body)
+	if resp.StatusCode != http.StatusOK {
+		reason = ReasonStatus
+	}
+	if reason != "" {
 		return nil, newDecodeError(req, resp, body, reason, nil)
 	}
 	out, err := Decode(req.URL.Path, body)
@@ -128,10 +132,9 @@ func sniffJSON(body []byte) Reason {
 }
 
 type errorObject struct {
-	code          int
-	message       string
-	gateway       bool   // an anivault gateway sent it, not TMDB
-	gatewayReason string // why the gateway sent it
+	code    int
+	message string
+	gateway string // why an anivault gateway sent it; "" if TMDB did
 }
 
 // maxErrorBody is the size above which a body is not searched for an error object. Real ones are far smaller.
@@ -147,19 +150,18 @@ func parseErrorObject(status int, body []byte) (e errorObject, ok bool) {
 	}
 	// The fields are raw because their types vary.
 	var raw struct {
-		Success json.RawMessage `json:"success"`
-		Code    json.RawMessage `json:"status_code"`
-		Message json.RawMessage `json:"status_message"`
-		Errors  json.RawMessage `json:"errors"`
-		Gateway json.RawMessage `json:"anivault"`
+		Success json.RawMessage          `json:"success"`
+		Code    json.RawMessage          `json:"status_code"`
+		Message json.RawMessage          `json:"status_message"`
+		Errors  json.RawMessage          `json:"errors"`
+		Gateway *struct{ Reason string } `json:"anivault"`
 	}
 	if json.Unmarshal(body, &raw) != nil {
 		return e, false
 	}
-	e.code, e.gateway = looseInt(raw.Code), len(raw.Gateway) > 0
-	var gateway struct{ Reason string }
-	if json.Unmarshal(raw.Gateway, &gateway) == nil {
-		e.gatewayReason = shortText(gateway.Reason, 40)
+	e.code = looseInt(raw.Code)
+	if raw.Gateway != nil {
+		e.gateway = cmp.Or(shortText(raw.Gateway.Reason, 40), "unknown")
 	}
 	if json.Unmarshal(raw.Message, &e.message) != nil {
 		e.message = ""
@@ -201,7 +203,7 @@ func looseStrings(raw json.RawMessage) []string {
 // GatewayRefusal returns the error that an anivault gateway made itself; ok is false for any other response.
 func GatewayRefusal(req *http.Request, resp *http.Response, body []byte) (e *Error, ok bool) {
 	e, ok = errors.AsType[*Error](responseError(req, resp, body))
-	return e, ok && e.FromGateway
+	return e, ok && e.Gateway != ""
 }
 
 // RefusalOf returns an error if TMDB refused the key, nil otherwise. The error's Cause is never nil.

@@ -129,11 +129,11 @@ func hasRefusedRedirect(x exchange) bool {
 // gateway has already retried and says when to come back. A 500 is the gateway's own fault and counts as a server
 // error.
 func isGatewayDeferral(x exchange) bool {
-	return x.apiError.FromGateway && (x.status == 429 || x.status > 500)
+	return x.apiError.Gateway != "" && (x.status == 429 || x.status > 500)
 }
 
 func isGatewayLoop(x exchange) bool {
-	return x.apiError.FromGateway && x.status == http.StatusLoopDetected
+	return x.apiError.Gateway != "" && x.status == http.StatusLoopDetected
 }
 
 func hasForeignBody(x exchange) bool {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
@@ -55,9 +54,6 @@ func (o Options) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, o.redact
 // MarshalJSON writes the options without their credentials.
 func (o Options) MarshalJSON() ([]byte, error) { return json.Marshal(o.redactedString()) }
 
-// LogValue gives log/slog the options without their credentials.
-func (o Options) LogValue() slog.Value { return slog.StringValue(o.redactedString()) }
-
 func (o Options) redactedString() string {
 	credential := "none"
 	switch {
@@ -94,15 +90,12 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	token, key := strings.TrimSpace(o.Token), strings.TrimSpace(o.APIKey)
+	const unsendable = "has characters that no key has (spaces, quotes, control characters?)"
 	switch {
 	case !isSendable(token):
-		return nil, &ArgumentError{
-			Field: "Token", Reason: "has characters that no token has (spaces, quotes, control characters?)",
-		}
+		return nil, &ArgumentError{Field: "Token", Reason: unsendable}
 	case !isSendable(key):
-		return nil, &ArgumentError{
-			Field: "APIKey", Reason: "has characters that no key has (spaces, quotes, control characters?)",
-		}
+		return nil, &ArgumentError{Field: "APIKey", Reason: unsendable}
 	}
 	hc := http.Client{Timeout: defaultTimeout}
 	if o.HTTPClient != nil {

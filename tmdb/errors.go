@@ -40,10 +40,9 @@ type Error struct {
 	Path       string // without the query
 	// Foreign is why the body is not TMDB's error object, as a proxy or login page may have sent it; "" if it is.
 	Foreign Reason
-	// FromGateway is true if an anivault gateway made the error itself, in TMDB's form.
-	FromGateway   bool
-	GatewayReason string    // its word for the reason, such as "quota"; "" if it is not from a gateway
-	RetryAt       time.Time // when the gateway asks to try again; zero: it does not say
+	// Gateway is why an anivault gateway itself made the error, in TMDB's form, such as "quota"; "" if none did.
+	Gateway string
+	RetryAt time.Time // when the gateway asks to try again; zero: it does not say
 }
 
 // Error returns one line with the status, the message, the code and Foreign.
@@ -100,7 +99,8 @@ func (e *UnauthorizedError) Unwrap() error {
 // Reason is why a body is not a valid response from TMDB.
 type Reason string
 
-// The reasons, in the order in which they are checked. ReasonSecret is for a transport that adds the key to requests.
+// The reasons, in the order in which they are checked. ReasonSecret is for a transport that adds the key to requests;
+// ReasonStatus precedes all.
 const (
 	ReasonGzip     Reason = "undecodable gzip"
 	ReasonTooLarge Reason = "too large"
@@ -110,6 +110,7 @@ const (
 	ReasonCut      Reason = "cut or malformed JSON"
 	ReasonShape    Reason = "JSON of another kind"
 	ReasonSecret   Reason = "a body that repeats the key"
+	ReasonStatus   Reason = "a 2xx other than 200"
 )
 
 // DecodeError is a 2xx whose body is not a valid response to the request: an error page, an empty, truncated or

@@ -341,6 +341,10 @@ func TestChangesHoldAtOnceAndAreTold(t *testing.T) {
 			}
 		})
 	}
+	slog.New(x.events.Handler()).Warn("refused", slog.String("path", "/3/\x1b[31m\u202e/a"))
+	if odd := x.events.Last("", "refused"); len(odd) != 1 || odd[0].Text != `path=/3/\x1b[31m\u202e/a` {
+		t.Errorf("control characters: %+v", odd)
+	}
 	lines := x.events.Last("", "admin_change")
 	if len(lines) == 0 || !strings.Contains(lines[len(lines)-1].Text, "who=me what=rate_base from=35 to=10 for=2h") {
 		t.Errorf("the log tells %+v", lines)

@@ -146,7 +146,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		s.loginForm(w, http.StatusForbidden, "This client is no admin.")
 	case stranger:
 		s.refusedLogin(r, "-")
-		challenge(w)
+		w.Header().Set("WWW-Authenticate", challenge)
 		s.loginForm(w, http.StatusUnauthorized, "This token is not known.")
 	}
 }

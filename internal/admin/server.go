@@ -55,8 +55,11 @@ func Listen(addr string, conf *tls.Config, g Gateway, events *Events) (*Server, 
 	if err != nil {
 		return nil, err
 	}
-	s := New(g, events)
-	s.listener, s.secure = g.LimitAdminConns(l), conf != nil
+	s := &Server{
+		gateway: g, events: events, histories: &histories{byAccount: map[string]*history{}},
+		log:      slog.New(events.Handler()).With(slog.String("comp", "gateway")),
+		listener: g.LimitAdminConns(l), secure: conf != nil,
+	}
 	if _, port, err := net.SplitHostPort(l.Addr().String()); err == nil {
 		s.port = port
 	}
@@ -67,14 +70,6 @@ func Listen(addr string, conf *tls.Config, g Gateway, events *Events) (*Server, 
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	return s, nil
-}
-
-// New returns a server that does not listen.
-func New(g Gateway, events *Events) *Server {
-	return &Server{
-		gateway: g, events: events, histories: &histories{byAccount: map[string]*history{}},
-		log: slog.New(events.Handler()).With(slog.String("comp", "gateway")),
-	}
 }
 
 // URL returns the URL at which the server listens.
@@ -236,10 +231,8 @@ func (s *Server) pageHandler(next func(http.ResponseWriter, *http.Request, strin
 	})
 }
 
-// challenge adds WWW-Authenticate to a 401 response. Browsers show no dialog for Bearer.
-func challenge(w http.ResponseWriter) {
-	w.Header().Set("WWW-Authenticate", `Bearer realm="anivault admin"`)
-}
+// challenge is the WWW-Authenticate of a 401. Browsers show no dialog for Bearer.
+const challenge = `Bearer realm="anivault admin"`
 
 func (s *Server) jsonHandler(next func(*http.Request, string) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -255,7 +248,7 @@ func (s *Server) jsonHandler(next func(*http.Request, string) (any, error)) http
 		case clientOnly:
 			writeJSON(w, http.StatusForbidden, errorBody{notAdminText})
 		case stranger:
-			challenge(w)
+			w.Header().Set("WWW-Authenticate", challenge)
 			writeJSON(w, http.StatusUnauthorized,
 				errorBody{"the token of an admin is needed: anivault serve token new NAME --admin"})
 		}

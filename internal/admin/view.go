@@ -288,7 +288,7 @@ func (k keepHandler) line(r slog.Record) Event {
 		case a.Key == "account":
 			l.Account = value
 		case a.Key != "stack" && value != "":
-			texts = append(texts, a.Key+"="+value)
+			texts = append(texts, a.Key+"="+ui.Escaped(value))
 		}
 		return true
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -58,11 +59,13 @@ func (k *keyring) update(accounts []config.Account) {
 
 // signer adds the key to each try. The limiter calls it after choosing the key, so the transports before the limiter
 // see only requests without keys. It rejects an answer that contains the key, which would otherwise reach the cache, a
-// log or a client.
+// log or a client. It drops header fields that contain the key or are longer than maxFieldLength.
 type signer struct {
 	next    http.RoundTripper
 	keyring *keyring
 }
+
+const maxFieldLength = 4 << 10 // bytes
 
 func (s signer) RoundTrip(req *http.Request) (*http.Response, error) {
 	out, secret := req, ""
@@ -80,6 +83,12 @@ func (s signer) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if secret != "" && bytes.Contains(body, []byte(secret)) {
 		return nil, &tmdb.DecodeError{Path: req.URL.Path, Reason: tmdb.ReasonSecret, Size: len(body)}
+	}
+	for name, values := range resp.Header {
+		text := strings.Join(values, ",")
+		if secret != "" && strings.Contains(text, secret) || len(text) > maxFieldLength {
+			delete(resp.Header, name)
+		}
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	refusal := tmdb.RefusalOf(out, resp, body)

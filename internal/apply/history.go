@@ -147,7 +147,7 @@ func (e *Engine) requireNoUnfinished() error {
 		return err
 	}
 	r := &runs[0]
-	cut := &UnfinishedError{Run: r.ID, Stage: r.Stage}
+	cut := &UnfinishedError{Run: r.ID}
 	if gone := e.checkRoots(r.roots); gone != nil {
 		cut.MountErr = gone
 	}

@@ -66,7 +66,6 @@ func (o *Outcome) Count(s Status) int {
 // UnfinishedError reports an interrupted run that must be finished, undone or abandoned before another can begin.
 type UnfinishedError struct {
 	Run      string
-	Stage    Stage
 	MountErr error // a *MountError if one of the run's folders is missing
 }
 

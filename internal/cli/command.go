@@ -82,6 +82,22 @@ func (f *factory) setRunWithConfig(cmd *cobra.Command, formats []string, do func
 	})
 }
 
+// setRunWithFolders is setRun for a command that only needs the folders. broken is what is wrong with the rest.
+func (f *factory) setRunWithFolders(
+	cmd *cobra.Command, formats []string, do func(c invocation, broken error) error,
+) *cobra.Command {
+	return f.setRun(cmd, formats, func(c invocation) (broken error) {
+		c.cfg, broken = f.load(c.Command)
+		switch {
+		case c.cfg.Dirs.Data == "":
+			return broken
+		case broken != nil:
+			f.warn("%s", broken)
+		}
+		return do(c, broken)
+	})
+}
+
 // commandTexts has the use line and the short help of each command, by the name of its help file. A command with
 // Missing needs an argument, and Hint is the advice if there is none.
 var commandTexts = wordlist.Table[struct {

@@ -166,7 +166,7 @@ func verifyKey(ctx context.Context, f *factory, cfg *config.Config, key config.K
 	case errors.As(err, &cause):
 		hint := lang.Text("it was not written; " +
 			`copy the "API Read Access Token" from https://www.themoviedb.org/settings/api`)
-		if cause.Cause != nil && cause.Cause.FromGateway {
+		if cause.Cause != nil && cause.Cause.Gateway != "" {
 			hint = clientTokenHint
 		}
 		return refusedCredentialError("token", cause, hint)

@@ -92,7 +92,7 @@ func refusedCredentialError(what lang.Text, cause *tmdb.UnauthorizedError, hint 
 	text := lang.Textf("TMDB refused the %s", what)
 	if c := cause.Cause; c != nil {
 		text = lang.Textf("TMDB refused the %s (%d)", what, c.HTTPStatus)
-		if c.FromGateway {
+		if c.Gateway != "" {
 			text = lang.Textf("the gateway refused the %s (%d)", what, c.HTTPStatus)
 		}
 		if c.Message != "" {
@@ -262,7 +262,7 @@ func tmdbHint(err error) lang.Text {
 
 func refusedKeyHint(e *tmdb.UnauthorizedError) lang.Text {
 	switch {
-	case e.Cause != nil && e.Cause.FromGateway:
+	case e.Cause != nil && e.Cause.Gateway != "":
 		return clientTokenHint
 	case e.KeyAsToken:
 		return keyAsTokenHint

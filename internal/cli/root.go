@@ -177,10 +177,10 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 
 func (f *factory) load(cmd *cobra.Command) (*config.Config, error) {
 	cfg, err := f.loadFrom(cmd, f.configFile)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = cfg.CheckKeys()
 	}
-	return cfg, cfg.CheckKeys()
+	return cfg, err
 }
 
 // loadFrom is load with another config file ("" for the default one), and without the check of the keys.
@@ -203,13 +203,10 @@ func (f *factory) loadFrom(cmd *cobra.Command, file string) (*config.Config, err
 		flags["log.level"] = config.Flag{Name: "verbose", Value: level}
 	}
 	cfg, warnings, err := config.Load(config.Sources{File: file, Environ: f.environ, Flags: flags})
-	if err != nil {
-		return nil, err
-	}
 	for _, w := range warnings {
 		f.warn("%s", w)
 	}
-	return cfg, nil
+	return cfg, err
 }
 
 func (f *factory) warn(format string, args ...any) {

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os/signal"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,6 +82,7 @@ func runServe(f *factory, cmd *cobra.Command, cfg *config.Config, offline bool) 
 		return err
 	}
 	defer func() { err = errors.Join(err, logs.Close()) }()
+	signal.Ignore(syscall.SIGPIPE) // whoever reads its messages may go away
 	events := admin.NewEvents(logs.handler, logs.redact)
 	var urls []string
 	service, err := gateway.Listen(cfg, gateway.Options{
@@ -182,7 +185,7 @@ func newServeTokenNew(f *factory) *cobra.Command {
 }
 
 func newServeTokenList(f *factory) *cobra.Command {
-	return f.setRunWithConfig(command("serve_token_list"), textOrJSON, func(c invocation) error {
+	return f.setRunWithFolders(command("serve_token_list"), textOrJSON, func(c invocation, _ error) error {
 		clients, err := c.cfg.AllClients()
 		if err != nil {
 			return err
@@ -207,7 +210,7 @@ func newServeTokenList(f *factory) *cobra.Command {
 }
 
 func newServeTokenRevoke(f *factory) *cobra.Command {
-	return f.setRunWithConfig(command("serve_token_revoke"), nil, func(c invocation) error {
+	return f.setRunWithFolders(command("serve_token_revoke"), nil, func(c invocation, broken error) error {
 		var left int
 		err := config.EditClients(c.Context(), c.cfg.Dirs.Data, func(list []config.Client) ([]config.Client, error) {
 			for _, name := range c.args {
@@ -231,7 +234,7 @@ func newServeTokenRevoke(f *factory) *cobra.Command {
 		}
 		f.say("revoked: a running gateway refuses the token within a few seconds\n")
 		switch {
-		case left > 0:
+		case left > 0 || broken != nil:
 		case c.cfg.NeedsClient():
 			f.say("no clients remain: the gateway refuses all requests, and won't start again without one\n")
 		default:

@@ -33,8 +33,9 @@ type killable struct {
 	arrived chan string
 	pausing bool // every answer is a 429 that asks for a pause
 
-	cmd *exec.Cmd
-	url string
+	cmd    *exec.Cmd
+	stderr io.Closer
+	url    string
 }
 
 // newKillable starts one; base is another server's address, "" for its own.
@@ -95,6 +96,7 @@ func (k *killable) start() {
 	if err != nil {
 		k.t.Fatal(err)
 	}
+	k.stderr = out
 	var said strings.Builder
 	for read := bufio.NewScanner(out); read.Scan(); {
 		if url, ok := strings.CutPrefix(read.Text(), "listening on "); ok {
@@ -172,6 +174,25 @@ func (k *killable) accounts() (list []listed) {
 		k.t.Fatalf("%v: %s", err, out)
 	}
 	return list
+}
+
+// Whoever reads the gateway's messages goes away: it goes on.
+func TestAGatewayLivesWithoutTheReaderOfItsMessages(t *testing.T) {
+	k := newKillable(t, "tmdb: {token: a-token-of-tests}\nserve: {acquire_timeout: {interactive: 100ms}}\n", "")
+	if err := k.stderr.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second one finds it alive after the warning
+		if status, _ := k.get("/3/account"); status != http.StatusForbidden {
+			t.Errorf("answered with %d", status)
+		}
+	}
+	if err := k.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
 }
 
 // A gateway is killed with a request under way. Nothing that was used of a quota is forgotten, what was set aside and

@@ -37,7 +37,7 @@ func TestErrorsThatAPersonCanMendAreHinted(t *testing.T) {
 			"ANIVAULT_TMDB_TOKEN",
 		},
 		"a client's token": {&tmdb.UnauthorizedError{
-			Cause:      &tmdb.Error{HTTPStatus: 401, Code: 7, FromGateway: true},
+			Cause:      &tmdb.Error{HTTPStatus: 401, Code: 7, Gateway: "unauthorized"},
 			KeyAsToken: true,
 		}, "serve token new"},
 		"suspended key":          {&tmdb.UnauthorizedError{Cause: &tmdb.Error{HTTPStatus: 401, Code: 10}}, "suspended"},

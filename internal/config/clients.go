@@ -44,7 +44,7 @@ func TokenHash(token string) string {
 }
 
 var (
-	clientNamePattern = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
+	clientNamePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 	clientHashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
@@ -140,7 +140,7 @@ func ClientsFile(dataDir string) string { return filepath.Join(dataDir, "clients
 
 const clientsVersion = 1
 
-func readClientsFile(path string, problems *errorList) ([]Client, error) {
+func readClientsFile(path string) ([]Client, error) {
 	raw, err := readText(path)
 	if err != nil || raw == nil {
 		return nil, err
@@ -153,7 +153,9 @@ func readClientsFile(path string, problems *errorList) ([]Client, error) {
 		}
 	}
 	_, list := findKey(in.root, "clients")
-	return readClients(in, list, problems), nil
+	var problems errorList
+	clients := readClients(in, list, &problems)
+	return clients, problems.err()
 }
 
 func (c *Client) isFrom(path string) bool { return strings.HasPrefix(c.Place, path+":") }
@@ -161,9 +163,8 @@ func (c *Client) isFrom(path string) bool { return strings.HasPrefix(c.Place, pa
 // WithoutRevokedClients returns a copy of c without the clients that clients.yaml no longer has; c if it has all.
 func (c *Config) WithoutRevokedClients() (*Config, error) {
 	path := ClientsFile(c.Dirs.Data)
-	var problems errorList
-	now, err := readClientsFile(path, &problems)
-	if err = errors.Join(err, problems.err()); err != nil {
+	now, err := readClientsFile(path)
+	if err != nil {
 		return c, err
 	}
 	if !fileExists(path) { // revoking the last token leaves a file with an empty list
@@ -194,15 +195,18 @@ func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]C
 		return err
 	}
 	defer release()
-	var problems errorList
-	clients, err := readClientsFile(path, &problems)
-	if err = errors.Join(err, problems.err()); err != nil {
+	clients, err := readClientsFile(path)
+	if err != nil {
 		return err
 	}
 	if clients, err = change(clients); err != nil {
 		return err
 	}
-	if err := writeFile(path, clientsText(clients)); err != nil {
+	text := clientsText(clients)
+	if len(text) > maxFileSize {
+		return fileError(path, lang.Textf("would be larger than %d bytes: revoke clients that you don't need", maxFileSize))
+	}
+	if err := writeFile(path, text); err != nil {
 		return err
 	}
 	return errors.Join(owner.applyTo(dataDir), owner.applyTo(filepath.Join(dataDir, ".clients.lock")), owner.applyTo(path))

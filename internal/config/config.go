@@ -198,7 +198,7 @@ func (e *Error) Text() lang.Text {
 	if e.Value == "" {
 		return lang.Textf("%s: %s", name, e.Reason)
 	}
-	return lang.Textf("%s: %q: %s", name, e.Value, e.Reason)
+	return lang.Textf("%s: %q: %s", name, redactTokens(e.Value), e.Reason)
 }
 
 // standardDir describes a default folder: an XDG base directory on Unix (also on macOS, where users of a terminal

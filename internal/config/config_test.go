@@ -436,6 +436,23 @@ func TestSecretsShowNowhere(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), canary) {
 		t.Errorf("a refused key: %v", err)
 	}
+	for name, token := range map[string]string{
+		"a client's": "anv_" + strings.Repeat("Aa-0_", 8) + "xyz", "TMDB's": "eyJhbGci.eyJhdWQi.c2ln",
+		"v3": strings.Repeat("0F", 16),
+	} {
+		for _, yaml := range []string{
+			"tmdb: {token_file: " + token + "}\n", "serve: {listen: [" + token + "]}\n",
+			"accounts: [{name: " + token + ", keys: [{token: none}]}]\n",
+		} {
+			if _, _, err := Load(home(t, yaml)); err == nil || strings.Contains(err.Error(), token) {
+				t.Errorf("%s token in a wrong place: %v", name, err)
+			}
+		}
+		cfg, _, err := Load(home(t, "tmdb: {ca_file: "+token+"}\n"))
+		if err != nil || strings.Contains(fmt.Sprint(cfg.Values()), token) {
+			t.Errorf("%s token is shown: %v", name, err)
+		}
+	}
 }
 
 func TestAWrittenFileLoads(t *testing.T) {

@@ -125,13 +125,13 @@ func readFile(path string, named bool) (*viper.Viper, source, error) {
 	raw, err := readText(path)
 	switch {
 	case err != nil:
-		return nil, in, err
+		return viper.New(), in, err
 	case raw == nil && named:
-		return nil, in, fileError(path, "does not exist; make one with: anivault config init")
+		return viper.New(), in, fileError(path, "does not exist; make one with: anivault config init")
 	}
 	file, err := readYAML(raw)
 	if err != nil {
-		return nil, in, fileError(path, yamlErrorText(raw, err))
+		return viper.New(), in, fileError(path, yamlErrorText(raw, err))
 	}
 	in.root, in.exists = parseYAMLNode(raw), raw != nil
 	return file, in, nil

@@ -30,19 +30,16 @@ type Sources struct {
 type Flag struct{ Name, Value string }
 
 // Load returns the configuration from all sources, and warnings for the user. For invalid settings it returns the first
-// *Error, with the others in its field Others.
+// *Error, with the others in its field Others, and a Config that has only Dirs; Dirs.Data is "" if it is not known.
 func Load(src Sources) (*Config, []lang.Text, error) {
 	env := environment(src.Environ)
 	path, named, err := configFile(src.File, env)
 	if err != nil {
-		return nil, nil, err
+		return &Config{}, nil, err
 	}
 	// Viper is used only to read the file, because it turns malformed numbers into 0 and accepts unknown keys. The
 	// variables, defaults and checks are in the table of settings.
-	file, in, err := readFile(path, named)
-	if err != nil {
-		return nil, nil, err
-	}
+	file, in, fileErr := readFile(path, named)
 	cfg := &Config{Tuning: ratelimit.Default(), Dirs: Dirs{ConfigFile: path}, file: in}
 	settings := newSettings(cfg)
 	problems := unknownKeys(file, in, settings)
@@ -65,14 +62,15 @@ func Load(src Sources) (*Config, []lang.Text, error) {
 	cfg.Serve.Clients = readClients(in, clients, &problems)
 	cfg.Accounts = readAccounts(in, &problems)
 	cfg.Notify = readTargets(in, &problems)
-	if err := problems.err(); err != nil {
-		return nil, nil, err
+	if err = cmp.Or(fileErr, problems.err(), cfg.resolveDirs(env)); err == nil {
+		err = cfg.complete()
 	}
-	if err := cfg.complete(env); err != nil {
-		return nil, nil, err
+	if err == nil {
+		cfg.resolveAccounts(&problems)
+		err = problems.err()
 	}
-	if cfg.resolveAccounts(&problems); problems != nil {
-		return nil, nil, problems.err()
+	if err != nil {
+		return &Config{Dirs: cfg.Dirs}, nil, err
 	}
 	return cfg, cfg.warnings(env), nil
 }
@@ -139,15 +137,22 @@ func RemedyText(e *ratelimit.TuningError) lang.Text {
 
 func boundsText(format string, args []any) lang.Text { return lang.Textf(format, args...) }
 
-// complete fills in defaults that depend on other settings or on env, reads the files that settings name, and checks
-// settings that depend on each other.
-func (c *Config) complete(env map[string]string) error {
+// complete fills in defaults that depend on other settings, reads the files that settings name, and checks settings
+// that depend on each other.
+func (c *Config) complete() error {
 	if c.IsDefault("limiter.concurrency") { // the user may have set only concurrency_total
 		c.Tuning.Concurrency = min(c.Tuning.Concurrency, c.Tuning.ConcurrencyTotal)
 	}
 	if err := cmp.Or(c.Tuning.Validate(), c.CheckConnectionLimit(c.Tuning)); err != nil {
 		return c.combinationError(err)
 	}
+	if err := c.loadRedisFiles(); err != nil {
+		return err
+	}
+	return c.loadKey()
+}
+
+func (c *Config) resolveDirs(env map[string]string) error {
 	for _, d := range []struct {
 		dir      *string
 		standard standardDir
@@ -164,10 +169,7 @@ func (c *Config) complete(env map[string]string) error {
 		}
 		*d.dir = abs
 	}
-	if err := c.loadRedisFiles(); err != nil {
-		return err
-	}
-	return c.loadKey()
+	return nil
 }
 
 func (c *Config) combinationError(err error) error {

@@ -49,8 +49,13 @@ func (s Setting) displayText(text string) string {
 	case s.Args:
 		return strings.ReplaceAll(text, argSeparator, " ")
 	}
-	return text
+	return redactTokens(text)
 }
+
+var tokensPattern = regexp.MustCompile(`anv_[\w-]{43}|eyJ[\w-]+\.[\w-]+\.[\w-]+|\b[0-9a-fA-F]{32}\b`)
+
+// redactTokens hides whatever has the form of a token or key, in case it was written in a wrong place.
+func redactTokens(text string) string { return tokensPattern.ReplaceAllString(text, redactedText) }
 
 // redactAddress hides user, password and query of a URL, also of an invalid one, and rather too much than too little.
 func redactAddress(text string) string {

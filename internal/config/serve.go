@@ -145,11 +145,11 @@ func (c *Config) PrepareServe() error {
 
 // AllClients returns the clients of the config file and of clients.yaml. Duplicate names or tokens are an error.
 func (c *Config) AllClients() ([]Client, error) {
-	var problems errorList
-	made, err := readClientsFile(ClientsFile(c.Dirs.Data), &problems)
+	made, err := readClientsFile(ClientsFile(c.Dirs.Data))
 	if err != nil {
 		return nil, err
 	}
+	var problems errorList
 	all := slices.Concat(c.Serve.Clients, made)
 	checkUniqueClients(all, &problems)
 	return all, problems.err()
@@ -191,29 +191,22 @@ func (c *Config) CheckExposure(rejectsAll bool) error {
 // NeedsClient reports whether other machines can reach the gateway, so that clients need tokens.
 func (c *Config) NeedsClient() bool { return len(c.exposureErrors()) > 0 }
 
-func (c *Config) exposureErrors() (out []*Error) {
+func (c *Config) exposureErrors() (out errorList) {
 	s := &c.Serve
 	for _, addr := range s.Listen {
 		if !IsLocal(addr) {
-			out = append(out, &Error{
-				Name: c.place("serve.listen"), Value: addr,
-				Reason: "is not loopback, and there is no client: make one first: anivault serve token new NAME; " +
-					"or listen on 127.0.0.1 or unix:/path",
-			})
+			out.reject(c.place("serve.listen"), addr, "is not loopback, and there is no client: make one first: "+
+				"anivault serve token new NAME; or listen on 127.0.0.1 or unix:/path")
 		}
 	}
 	if len(s.Hosts) > 0 {
-		out = append(out, &Error{
-			Name: c.place("serve.hosts"), Value: strings.Join(s.Hosts, ","),
-			Reason: "needs at least one client: make one first: anivault serve token new NAME, or leave it empty",
-		})
+		out.reject(c.place("serve.hosts"), strings.Join(s.Hosts, ","),
+			"needs at least one client: make one first: anivault serve token new NAME, or leave it empty")
 	}
 	if len(s.TrustedProxies) > 0 {
-		out = append(out, &Error{
-			Name: c.place("serve.trusted_proxies"), Value: s.TrustedProxies[0].String(),
-			Reason: "needs at least one client, because a proxy's requests seem to come from this machine: make a client " +
-				"first: anivault serve token new NAME, or leave it empty",
-		})
+		out.reject(c.place("serve.trusted_proxies"), s.TrustedProxies[0].String(),
+			"needs at least one client, because a proxy's requests seem to come from this machine: make a client "+
+				"first: anivault serve token new NAME, or leave it empty")
 	}
 	return out
 }

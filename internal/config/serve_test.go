@@ -76,7 +76,11 @@ func TestClientsThatAreRefused(t *testing.T) {
 		},
 		{
 			"a name with capitals", "serve:\n  clients:\n    - {name: Big, " + hash + "}",
-			`FILE:3: name: "Big": must be 1 to 32 of a-z, 0-9 and -, not anonymous`,
+			`FILE:3: name: "Big": must be 1 to 32 of a-z, 0-9 and -, not - first, not anonymous`,
+		},
+		{
+			"a name that the log has for nobody", "serve:\n  clients:\n    - {name: \"-\", " + hash + "}",
+			`FILE:3: name: "-": must be 1 to 32 of a-z, 0-9 and -, not - first, not anonymous`,
 		},
 		{
 			"everybody's name", "serve:\n  clients:\n    - {name: anonymous, " + hash + "}",
@@ -124,6 +128,33 @@ func TestClientsThatAreRefused(t *testing.T) {
 				t.Errorf("it tells a token: %s", told)
 			}
 		})
+	}
+}
+
+func TestAListOfClientsThatCouldNotBeReadIsNotWritten(t *testing.T) {
+	dir := t.TempDir()
+	fill := func(n int) error {
+		return EditClients(t.Context(), dir, func([]Client) (all []Client, _ error) {
+			for i := range n {
+				name := strconv.Itoa(i)
+				all = append(all, Client{Name: name, TokenSHA256: TokenHash(name), Class: "interactive", Weight: 1})
+			}
+			return all, nil
+		})
+	}
+	if err := fill(2); err != nil {
+		t.Fatal(err)
+	}
+	if err := fill(10_000); err == nil || !strings.Contains(err.Error(), "revoke clients") {
+		t.Errorf("10,000 clients: %v", err)
+	}
+	left := 0
+	err := EditClients(t.Context(), dir, func(list []Client) ([]Client, error) {
+		left = len(list)
+		return list, nil
+	})
+	if err != nil || left != 2 {
+		t.Errorf("%d clients are left, %v", left, err)
 	}
 }
 

@@ -179,7 +179,7 @@ func TestSeed002TheDoorIsTheSumOfTheAccountsQuotas(t *testing.T) {
 		ch := b.later(tv(9000010 + id))
 		go func() { results <- <-ch }()
 	}
-	if a := <-results; a.status != 503 || a.own.Code != "1005" || a.own.Reason != "quota" || a.own.RetryAfter < 3000 {
+	if a := <-results; a.status != 503 || a.own.Code != "1005" || a.own.Reason != "quota" || a.own.RetryAfter != 60 {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	open()

@@ -247,6 +247,9 @@ func refusalOf(err error) *refusal {
 		}
 		return r
 	case errors.As(err, &budget):
+		if budget.Used+budget.Requested <= budget.Budget.Requests {
+			return refuse(reasonQuota, "The rest of the request budget is reserved for requests under way.")
+		}
 		r := refuse(reasonQuota, "")
 		r.retryAt = budget.Renews
 		return r

@@ -229,7 +229,7 @@ func (s *settings) clientOf(token string) (*client, *refusal) {
 }
 
 // checkOrigin refuses requests that a web page in a browser may have caused. Without a token, the Host must be known,
-// which stops DNS rebinding. With or without a token, pages of other origins are refused.
+// which stops DNS rebinding; browsers always send one. With or without a token, pages of other origins are refused.
 func (s *settings) checkOrigin(r *http.Request, hasToken bool) *refusal {
 	_, onUnixSocket := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr)
 	if !hasToken && !onUnixSocket && !s.isKnownHost(r.Host) {
@@ -258,7 +258,7 @@ func (s *settings) isKnownHost(host string) bool {
 	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
 		return true
 	}
-	return name == "localhost" || slices.Contains(s.Hosts, name)
+	return name == "" || name == "localhost" || slices.Contains(s.Hosts, name)
 }
 
 // clientAddress returns the client's address for the log: the peer's, or behind trusted proxies the last forwarded

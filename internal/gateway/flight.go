@@ -290,8 +290,8 @@ func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 func checkReply(req *http.Request, resp *http.Response, r *reply) error {
 	err := tmdb.Valid(req, resp, r.body)
 	foreign, isAnswer := errors.AsType[*tmdb.Error](err)
-	if e, ok := tmdb.GatewayRefusal(req, resp, r.body); ok && relayed[e.GatewayReason] != nil {
-		out := refuse(relayed[e.GatewayReason], "The gateway behind this one says: "+e.Message)
+	if e, ok := tmdb.GatewayRefusal(req, resp, r.body); ok && relayed[e.Gateway] != nil {
+		out := refuse(relayed[e.Gateway], "The gateway behind this one says: "+e.Message)
 		out.retryAt = e.RetryAt
 		return out
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,6 +141,7 @@ func TestOddRequestsOnABareConnection(t *testing.T) {
 		"the asterisk form": {"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", "400"},
 		"CONNECT":           {"CONNECT api.themoviedb.org:443 HTTP/1.1\r\nHost: api.themoviedb.org:443\r\n\r\n", "405"},
 		"no Host":           {"GET /3/tv/1 HTTP/1.1\r\n\r\n", "400"},
+		"a balancer's look": {"GET /readyz HTTP/1.0\r\n\r\n", "200"},
 		"an odd method":     {"GE\tT /3/tv/1 HTTP/1.1\r\nHost: localhost\r\n\r\n", "400"},
 		"long header fields": {
 			"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nX-A: " + strings.Repeat("x", 32<<10) + "\r\n\r\n",
@@ -159,7 +161,7 @@ func TestOddRequestsOnABareConnection(t *testing.T) {
 				t.Fatal(err)
 			}
 			line, err := bufio.NewReader(conn).ReadString('\n')
-			if err != nil || !strings.HasPrefix(line, "HTTP/1.1 "+row.status) {
+			if err != nil || !strings.HasPrefix(line[len("HTTP/1.1 "):], row.status) {
 				t.Errorf("%q, %v", line, err)
 			}
 		})
@@ -258,6 +260,27 @@ func TestNoHeaderFieldOfTheUpstreamIsPassed(t *testing.T) {
 		for _, field := range fields {
 			if got := a.Header.Get(field); got != "" {
 				t.Errorf("%s %d: %s: %s", path, a.status, field, got)
+			}
+		}
+	}
+}
+
+func TestAFieldThatRepeatsTheKeyOrIsTooLongIsDropped(t *testing.T) {
+	etag := ""
+	b := start(t, setup{handler: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			next.ServeHTTP(httptest.NewRecorder(), r)
+			w.Header().Set("Etag", etag)
+			w.Header().Set("Last-Modified", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+			_, _ = io.WriteString(w, `{"id":`+path.Base(r.URL.Path)+`,"name":"a"}`)
+		})
+	}})
+	for i, value := range []string{`"` + poolKey + `"`, `"` + strings.Repeat("x", 200_000) + `"`} {
+		etag = value
+		for range 2 {
+			a := b.must(200, tv(9000001+i))
+			if a.Header.Get("Etag") != "" || a.Header.Get("Last-Modified") != "" {
+				t.Errorf("%.60s %.60s", a.Header.Get("Etag"), a.Header.Get("Last-Modified"))
 			}
 		}
 	}
@@ -382,6 +405,16 @@ func TestFailuresAreToldByTheTable(t *testing.T) {
 		},
 		"an edge's 404": {
 			setup{yaml: quick, handler: fail(404, "text/html", "<html>")},
+			502, "1006",
+			"malformed_response", `43`, false,
+		},
+		"a part of an answer": {
+			setup{yaml: quick, handler: fail(206, "application/json", `{"id":9000001,"name":"a"}`)},
+			502, "1006",
+			"malformed_response", `43`, false,
+		},
+		"an odd 2xx": {
+			setup{yaml: quick, handler: fail(299, "application/json", `{"id":9000001,"name":"a"}`)},
 			502, "1006",
 			"malformed_response", `43`, false,
 		},

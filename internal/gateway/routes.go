@@ -299,11 +299,9 @@ func (g *Gateway) countRequest(x *exchange) {
 	if x.refusalReason != nil {
 		m.Add(metrics.GatewayRefused, 1, x.clientName(), x.refusalReason.name)
 	}
-	switch x.refusalReason {
-	case reasonAcquireTimeout:
-		m.Add(metrics.GatewayTimeouts, 1, "acquire")
-	case reasonRequestTimeout:
-		m.Add(metrics.GatewayTimeouts, 1, "request")
+	kinds := map[*reason]string{reasonAcquireTimeout: "acquire", reasonRequestTimeout: "request"}
+	if kind := kinds[x.refusalReason]; kind != "" {
+		m.Add(metrics.GatewayTimeouts, 1, kind)
 	}
 }
 

@@ -194,30 +194,22 @@ func (s *Service) Run(ctx context.Context) error {
 		})
 	}
 	notify(s.o.NotifySocket, "READY=1")
-	watching := s.startWatcher()
+	ctx, stop := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	if s.o.Reload != nil {
+		watching.Go(func() { s.watcher.run(ctx.Done(), s.hup) })
+	}
 	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
-	watching()
+	stop()
+	watching.Wait()
 	notify(s.o.NotifySocket, "STOPPING=1")
 	s.drain()
 	serving.Wait()
 	return errors.Join(err, s.g.Close())
-}
-
-func (s *Service) startWatcher() (stop func()) {
-	if s.o.Reload == nil {
-		return func() {}
-	}
-	done := make(chan struct{})
-	var watching sync.WaitGroup
-	watching.Go(func() { s.watcher.run(done, s.hup) })
-	return func() {
-		close(done)
-		watching.Wait()
-	}
 }
 
 func (s *Service) newServer() *http.Server {

@@ -60,7 +60,6 @@ func (p *titleStage) fillRelease(r *Release) {
 	r.Part, r.EpisodeTitle, r.Special, r.Extra = p.marks.part, p.episodeTitle, p.marks.special, p.numbers.isExtra
 	r.PartOfEpisode = p.marks.isPartOfEpisode()
 	r.IDs = p.tags.ids
-	r.UnreadWords = p.unreadWords()
 	r.Kind = p.kind()
 }
 
@@ -213,19 +212,6 @@ func (p *titleStage) readEpisodeTitle() string {
 		return ""
 	}
 	return p.w.cleanTitle(p.w.sourceText(from, to))
-}
-
-func (p *titleStage) unreadWords() []string {
-	var out []string
-	for i := range p.w.tokens {
-		switch {
-		case p.w.tokens[i].tag != noTag, p.isInTitle(i), p.layout.groupSpan.contains(i), p.episodeTitle != "" &&
-			i >= p.marks.episodeSpan.to, slices.ContainsFunc(p.layout.titleSpans, func(s span) bool { return s.contains(i) }):
-		case len(out) < 16:
-			out = append(out, p.w.word(i))
-		}
-	}
-	return out
 }
 
 func cutExtension(name string) (base, ext string) {

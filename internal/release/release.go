@@ -121,7 +121,6 @@ type Release struct {
 	IDs           []ID       // in the order of the path
 	Extra         bool       // an extra and not the work itself: a creditless opening, trailer, menu or sample
 	Folder        FolderInfo // read from the folders alone
-	UnreadWords   []string   // words of the name that have no known meaning
 }
 
 // SeasonPart returns the part or cour of a season, or 0.

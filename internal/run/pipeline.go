@@ -35,7 +35,6 @@ const (
 // Line is one file and its decision.
 type Line struct {
 	Path     string
-	Name     string // the part of the path that was parsed
 	Release  release.Release
 	Decision match.Decision
 	File     library.File

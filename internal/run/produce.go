@@ -154,7 +154,7 @@ func (p *pipeline) parse(b Batch) []*Line {
 		if b.AbsDir != "" {
 			name, parse = b.NamePrefix+f.Name, release.ParseFile
 		}
-		lines[i] = &Line{Path: f.Path, Name: name, File: f, Release: parse(name), done: make(chan struct{})}
+		lines[i] = &Line{Path: f.Path, File: f, Release: parse(name), done: make(chan struct{})}
 		lines[i].Release.Path = f.Path // pins and grouping need the full path
 	}
 	const together = 64 // names parsed by one goroutine in a row

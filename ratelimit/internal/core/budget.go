@@ -115,7 +115,8 @@ func (v view) fitsAddressBudget(n int) bool {
 	return !v.t.Budget.On() || v.s.address.quota.current(v.now).used+reserved+n <= v.t.Budget.Requests
 }
 
-// budgetRenewal returns when the budget that n requests exceed is renewed: the address's, or else the first quota.
+// budgetRenewal returns when the budget that n requests exceed is renewed: the address's, or else the first quota, or
+// when the first account is no longer disabled by an operator.
 func (v view) budgetRenewal(n int, quotas []candidate) (first Stamp) {
 	if !v.fitsAddressBudget(n) {
 		return v.s.address.quota.current(v.now).end()
@@ -123,6 +124,12 @@ func (v view) budgetRenewal(n int, quotas []candidate) (first Stamp) {
 	for i := range quotas {
 		if end := quotas[i].account.quota.current(v.now).end(); sooner(end, first) {
 			first = end
+		}
+	}
+	for i := range v.s.accounts.list {
+		l := v.limitsOf(&v.s.accounts.list[i])
+		if l.enabledOverride != nil && !*l.enabledOverride && sooner(l.overrideEnd, first) {
+			first = l.overrideEnd
 		}
 	}
 	return first
