@@ -20,7 +20,8 @@ type progress struct {
 	app    *app.App
 	status *ui.Status
 
-	counts     atomic.Pointer[report.Summary]
+	mu         sync.Mutex
+	counts     report.Summary
 	totalFiles atomic.Int64 // all files; 0 until countFilesAhead has counted them
 
 	done    chan struct{}
@@ -32,7 +33,6 @@ type progress struct {
 // outage, and one when the run continues; it does so only if waits is set.
 func startProgress(f *factory, a *app.App, status *ui.Status, waits bool) *progress {
 	p := &progress{app: a, status: status, done: make(chan struct{})}
-	p.setCounts(report.Summary{})
 	if !status.Enabled() {
 		if waits && !f.streams.ErrTTY {
 			var o outageReporter
@@ -90,7 +90,10 @@ func (p *progress) draw() {
 	if total := p.totalFiles.Load(); total > 0 {
 		at.Files, at.Walked = max(total, at.Files), true
 	}
-	p.status.Set(statusLine(at, *p.counts.Load(), time.Now(), p.status.Room()))
+	p.mu.Lock()
+	counts := p.counts
+	p.mu.Unlock()
+	p.status.Set(statusLine(at, counts, time.Now(), p.status.Room()))
 }
 
 // countFilesAfter is how long a run lasts before its files are counted: most runs end sooner.
@@ -124,7 +127,11 @@ func (p *progress) countFilesAhead(ctx context.Context, walk run.Producer) {
 	})
 }
 
-func (p *progress) setCounts(s report.Summary) { p.counts.Store(&s) }
+func (p *progress) setCounts(s report.Summary) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counts = s
+}
 
 func (p *progress) stop() {
 	close(p.done)

@@ -16,8 +16,9 @@ import (
 )
 
 type listing struct {
-	dir   fsx.Dir
-	items []item // by name, in byte order
+	dir    fsx.Dir
+	items  []item // by name, in byte order
+	videos int    // how many items have isVideo
 }
 
 type item struct {
@@ -31,17 +32,20 @@ type item struct {
 }
 
 func (l *listing) open(path string) (err error) {
-	l.items = l.items[:0]
+	l.items, l.videos = l.items[:0], 0
 	if l.dir, err = fsx.OpenDir(path); err != nil {
 		return err
 	}
 	entries, err := l.dir.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, e := range entries {
 		it := item{name: e.Name(), isDir: e.IsDir(), isLink: e.Type() == fs.ModeSymlink}
-		it.isVideo = !it.isDir && IsVideo(it.name)
+		if !it.isDir && IsVideo(it.name) {
+			it.isVideo = true
+			l.videos++
+		}
 		l.items = append(l.items, it)
 	}
-	slices.SortFunc(l.items, func(a, b item) int { return strings.Compare(a.name, b.name) })
 	return err
 }
 

@@ -241,6 +241,7 @@ func (w *Walker) readDir(ctx context.Context, f folder) (out Dir, below []folder
 	here := folderContextOf(list.items, f.isRoot)
 
 	out = Dir{Path: f.path, Abs: f.abs, Err: readErr}
+	out.Files = make([]File, 0, list.videos)
 	path, abs, real := withSeparator(f.path), withSeparator(f.abs), withSeparator(f.real)
 	for i := range list.items {
 		if i%256 == 255 && ctx.Err() != nil {
@@ -309,7 +310,7 @@ func (w *Walker) folderSkipReason(child *folder, isLink bool) lang.Text {
 func (w *Walker) classify(
 	file *File, it *item, scope *ignoreScope, abs, realPath string, skipReason lang.Text,
 ) (ok bool) {
-	if w.links.rootFiles[realPath+it.name] {
+	if len(w.links.rootFiles) > 0 && w.links.rootFiles[realPath+it.name] {
 		return false // the walk has already yielded it as a root
 	}
 	if it.err != nil {

@@ -62,6 +62,7 @@ type fieldEncoding struct {
 	constant, omitEmpty  bool
 	index                []int // for reflect.Value.FieldByIndex
 	valueType            reflect.Type
+	fields               []fieldEncoding // of the struct that the value is, points to or has a list of
 }
 
 var (
@@ -70,10 +71,15 @@ var (
 	textType  = reflect.TypeFor[lang.Text]() // written in English, because programs read it
 )
 
-func encodingOf(t reflect.Type) (fields []fieldEncoding) {
-	if known, ok := encodings.Load(t); ok {
-		return known.([]fieldEncoding)
+func encodingOf(t reflect.Type) []fieldEncoding {
+	known, ok := encodings.Load(t)
+	if !ok {
+		known, _ = encodings.LoadOrStore(t, newEncoding(t))
 	}
+	return known.([]fieldEncoding)
+}
+
+func newEncoding(t reflect.Type) (fields []fieldEncoding) {
 	for field := range t.Fields() {
 		if field.Anonymous {
 			for _, inner := range encodingOf(field.Type) {
@@ -98,22 +104,33 @@ func encodingOf(t reflect.Type) (fields []fieldEncoding) {
 		fields = append(fields, fieldEncoding{
 			name: name, bytesName: field.Tag.Get("bytes"), doc: field.Tag.Get("doc"), prefix: `,"` + name + `":` + fixed,
 			constant: constant, omitEmpty: options == "omitempty", index: field.Index, valueType: field.Type,
+			fields: encodingWithin(field.Type),
 		})
 	}
-	encodings.Store(t, fields)
 	return fields
+}
+
+func encodingWithin(t reflect.Type) []fieldEncoding {
+	switch {
+	case t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice:
+		return encodingWithin(t.Elem())
+	case t.Kind() == reflect.Struct && t != timeType:
+		return encodingOf(t)
+	}
+	return nil
 }
 
 // AppendJSON appends the struct that v points to as one line. It fails on a number that JSON cannot express.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
 	var w jsonEncoder
-	dst = w.appendValue(dst, reflect.ValueOf(v).Elem())
+	value := reflect.ValueOf(v).Elem()
+	dst = w.appendObject(dst, value, encodingOf(value.Type()))
 	return dst, w.err
 }
 
 type jsonEncoder struct{ err error }
 
-func (w *jsonEncoder) appendValue(b []byte, v reflect.Value) []byte {
+func (w *jsonEncoder) appendValue(b []byte, v reflect.Value, fields []fieldEncoding) []byte {
 	switch v.Kind() {
 	case reflect.String:
 		if v.Type() == textType {
@@ -127,21 +144,21 @@ func (w *jsonEncoder) appendValue(b []byte, v reflect.Value) []byte {
 	case reflect.Bool:
 		return strconv.AppendBool(b, v.Bool())
 	case reflect.Pointer:
-		return w.appendValue(b, v.Elem())
+		return w.appendValue(b, v.Elem(), fields)
 	case reflect.Slice:
 		b = append(b, '[')
 		for i := range v.Len() {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = w.appendValue(b, v.Index(i))
+			b = w.appendValue(b, v.Index(i), fields)
 		}
 		return append(b, ']')
 	case reflect.Struct:
 		if v.Type() == timeType {
-			return append(v.Interface().(time.Time).UTC().AppendFormat(append(b, '"'), time.RFC3339), '"')
+			return append(v.Addr().Interface().(*time.Time).UTC().AppendFormat(append(b, '"'), time.RFC3339), '"')
 		}
-		return w.appendObject(b, v)
+		return w.appendObject(b, v, fields)
 	default:
 		w.err = fmt.Errorf("write JSON: no form for a %s", v.Type())
 		return b
@@ -149,9 +166,10 @@ func (w *jsonEncoder) appendValue(b []byte, v reflect.Value) []byte {
 }
 
 // appendObject appends a struct. It replaces the comma before the first field with the opening brace.
-func (w *jsonEncoder) appendObject(b []byte, v reflect.Value) []byte {
+func (w *jsonEncoder) appendObject(b []byte, v reflect.Value, fields []fieldEncoding) []byte {
 	start := len(b)
-	for _, field := range encodingOf(v.Type()) {
+	for i := range fields {
+		field := &fields[i]
 		value := v.FieldByIndex(field.index)
 		switch {
 		case field.constant:
@@ -160,7 +178,7 @@ func (w *jsonEncoder) appendObject(b []byte, v reflect.Value) []byte {
 		case field.omitEmpty && (value.IsZero() || value.Kind() == reflect.Slice && value.Len() == 0):
 			continue
 		}
-		b = w.appendValue(append(b, field.prefix...), value)
+		b = w.appendValue(append(b, field.prefix...), value, field.fields)
 		if field.bytesName != "" && !utf8.ValidString(value.String()) {
 			b = append(b, `,"`+field.bytesName+`":"`...)
 			b = append(base64.StdEncoding.AppendEncode(b, []byte(value.String())), '"')
@@ -234,6 +252,7 @@ type jsonWriter struct {
 	explain                                   bool
 	beforeRecord, betweenRecords, afterRecord string
 	beforeSummary, afterSummary               string
+	record                                    Record // the one being written; on the heap once for all
 	buf                                       []byte
 }
 
@@ -241,7 +260,8 @@ func (w *jsonWriter) Match(r Record) error {
 	if !w.explain {
 		r.HideExplanation()
 	}
-	if err := w.encode(w.beforeRecord, &r, w.afterRecord); err != nil {
+	w.record = r
+	if err := w.encode(w.beforeRecord, &w.record, w.afterRecord); err != nil {
 		return err
 	}
 	w.beforeRecord = w.betweenRecords

@@ -76,6 +76,10 @@ func (c *Codec) Int64(v *int64) {
 }
 
 func (c *Codec) nextVarint() uint64 {
+	if c.offset < len(c.b) && c.b[c.offset] < 0x80 { // most numbers take one byte
+		c.offset++
+		return uint64(c.b[c.offset-1])
+	}
 	x, n := binary.Uvarint(c.b[c.offset:])
 	if n <= 0 {
 		c.Fail()

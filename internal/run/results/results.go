@@ -156,6 +156,7 @@ func (m *Memory) folderKey(f *Folder) Key {
 
 func (m *Memory) contentDigest(f *Folder) Key {
 	d := m.newDigest("content", f)
+	*d = slices.Grow(*d, 64*len(f.Files))
 	for i := range f.Files {
 		d.file(&f.Files[i])
 	}
