@@ -2,11 +2,14 @@
 package metrics
 
 import (
+	_ "embed" // for the table of metrics
 	"math"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/anivault/anivault/internal/wordlist"
 )
 
 // Metrics are the metrics of one process, safe for concurrent use. Labels are in the order of the definition.
@@ -142,98 +145,66 @@ const Prefix = "anivault_"
 
 // Definition describes one metric.
 type Definition struct {
-	Name        string
-	Kind        Kind
-	Label       string    // the label's name; "" for none, several with commas
-	Help        string    // one sentence
-	Bounds      []float64 // a histogram's upper bucket bounds, in its unit
-	gatewayOnly bool      // only a gateway has it
+	Name    string
+	Kind    Kind
+	Label   string    // the label's name; "" for none, several with commas
+	Help    string    // one sentence
+	Bounds  []float64 // a histogram's upper bucket bounds, in its unit
+	Gateway bool      // only a gateway has it
 }
+
+//go:embed metrics.json
+var metricsJSON []byte
 
 // Table has every metric in the order in which they are written.
-var Table []*Definition
+var Table = wordlist.Table[*Definition](metricsJSON)()
 
-func define(name string, kind Kind, label, help string, bounds ...float64) *Definition {
-	d := &Definition{name, kind, label, help, bounds, false}
-	Table = append(Table, d)
-	return d
-}
-
-func defineGateway(name string, kind Kind, label, help string, bounds ...float64) *Definition {
-	d := define(name, kind, label, help, bounds...)
-	d.gatewayOnly = true
-	return d
+// metric returns the metric of metrics.json with a name.
+func metric(name string) *Definition {
+	return Table[slices.IndexFunc(Table, func(d *Definition) bool { return d.Name == name })]
 }
 
 // The metrics of every run. Label values come only from the configuration and from fixed lists in the code.
 var (
-	Requests = define("requests_total", Counter, "code",
-		"Answers from TMDB by HTTP status, or by what went wrong where none came.")
-	CacheHits = define("cache_hits_total", Counter, "",
-		"Questions that the cache answered; files whose decision is remembered ask none.")
-	CacheMisses = define("cache_miss_total", Counter, "", "Questions that the cache could not answer.")
-	Orphans     = define("quota_orphans_total", Counter, "",
-		"Requests of the budget that were reserved and forgotten, and are free again.")
-	Rate = define("rate_current", Gauge, "",
-		"Requests per second that the limiter allows now; 0 until the run wants to send something.")
-	Concurrency = define("concurrency_current", Gauge, "",
-		"Requests that the limiter allows at the same time now; 0 until the run wants to send something.")
-	ErrRate          = define("err_rate_30s", Gauge, "", "Share of failed requests in the limiter's window, 0 to 1.")
-	CacheWriteErrors = define("cache_write_errors_total", Counter, "",
-		"Answers that the cache could not write to the disk.")
-	Latency = define("latency_ms", Histogram, "",
-		"Time from letting a request go to its whole answer, in milliseconds.",
-		5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 15000)
-	Sleep = define("sleep_ms", Histogram, "",
-		"Time that requests waited for the limiter's permission, in milliseconds.",
-		1, 10, 50, 100, 500, 1000, 2000, 5000, 15000, 60000, 300000)
+	Requests         = metric("requests_total")
+	CacheHits        = metric("cache_hits_total")
+	CacheMisses      = metric("cache_miss_total")
+	Orphans          = metric("quota_orphans_total")
+	Rate             = metric("rate_current")
+	Concurrency      = metric("concurrency_current")
+	ErrRate          = metric("err_rate_30s")
+	CacheWriteErrors = metric("cache_write_errors_total")
+	Latency          = metric("latency_ms")
+	Sleep            = metric("sleep_ms")
 )
 
 // The metrics that only a gateway has.
 var (
-	GatewayRequests = defineGateway("gateway_requests_total", Counter, "client,status,cache",
-		"Requests of the gateway's clients, and where their answers were from.")
-	GatewayRefused = defineGateway("gateway_refused_total", Counter, "client,reason",
-		"Requests that the gateway refused, by client (- where it is not known) and the reason in the answer.")
-	GatewayConnections = defineGateway("gateway_connections", Gauge, "listener",
-		"Open connections to the gateway's addresses (gateway) and to the page (admin).")
-	GatewayConnectionsRefused = defineGateway("gateway_connections_refused_total", Counter, "listener,why",
-		"Connections closed at once, because there were too many in all (total) or from one address (peer).")
-	GatewayTimeouts = defineGateway("gateway_timeouts_total", Counter, "kind",
-		"Requests without permission in time (acquire), or without TMDB's answer (request).")
-	GatewayQueue = defineGateway("gateway_queue_length", Gauge, "class", "Questions that wait for their turn.")
-	GatewayWait  = defineGateway("gateway_wait_seconds", Histogram, "class",
-		"Time that questions waited until they were let go.",
-		.001, .01, .05, .1, .5, 1, 2, 5, 15, 30, 60, 300)
-	GatewayDuration = defineGateway("gateway_request_seconds", Histogram, "cache",
-		"Time from a client's request to its answer.",
-		.0005, .001, .005, .01, .05, .1, .5, 1, 5, 15, 30, 60)
-	AccountRunning = defineGateway("account_running", Gauge, "account",
-		"Requests under way through an account, all processes together.")
-	AccountLimit = defineGateway("account_limit", Gauge, "account", "How many there may be.")
-	AccountRate  = defineGateway("account_rate", Gauge, "account",
-		"Requests a second that an account may send now; 0: no rate of its own.")
-	AccountRequests = defineGateway("account_requests_total", Counter, "account,code",
-		"Answers from TMDB through an account, by HTTP status, or by what went wrong where none came.")
-	AccountChosen = defineGateway("account_chosen_total", Counter, "account,why",
-		"Requests that went through an account: "+
-			"by priority, because those before it were full (spill), or to keep it (sticky).")
-	KeyRunning = defineGateway("key_running", Gauge, "account,key",
-		"Requests under way with a key, by its number in the configuration.")
-	QuotaUsed = defineGateway("quota_used", Gauge, "account",
-		"Requests of the budget that TMDB has answered in this period.")
-	QuotaReserved = defineGateway("quota_reserved", Gauge, "account", "Requests of the budget that are set aside.")
-	QuotaLimit    = defineGateway("quota_limit", Gauge, "account", "Requests that the budget allows in a period.")
-	LimiterState  = defineGateway("limiter_state", Gauge, "state", "1 for the limiter's state, 0 for the others.")
-	LearnedRate   = defineGateway("limiter_learned_rate", Gauge, "",
-		"Requests a second that 429s have taught, where that is below rate_base; 0: nothing is learned.")
-	BuildInfo     = defineGateway("build_info", Gauge, "version,commit,go", "1, with the build in the labels.")
-	OpenFDs       = defineGateway("process_open_fds", Gauge, "", "Open file descriptors.")
-	MaxFDs        = defineGateway("process_max_fds", Gauge, "", "How many there may be.")
-	Memory        = defineGateway("process_resident_memory_bytes", Gauge, "", "Memory in use.")
-	Started       = defineGateway("process_start_time_seconds", Gauge, "", "When the process began, Unix time.")
-	CoordinatorUp = defineGateway("coordinator_up", Gauge, "",
-		"1 while the shared state can be reached, 0 while this process is on its own.")
+	GatewayRequests           = metric("gateway_requests_total")
+	GatewayRefused            = metric("gateway_refused_total")
+	GatewayConnections        = metric("gateway_connections")
+	GatewayConnectionsRefused = metric("gateway_connections_refused_total")
+	GatewayTimeouts           = metric("gateway_timeouts_total")
+	GatewayQueue              = metric("gateway_queue_length")
+	GatewayWait               = metric("gateway_wait_seconds")
+	GatewayDuration           = metric("gateway_request_seconds")
+	AccountRunning            = metric("account_running")
+	AccountLimit              = metric("account_limit")
+	AccountRate               = metric("account_rate")
+	AccountRequests           = metric("account_requests_total")
+	AccountChosen             = metric("account_chosen_total")
+	KeyRunning                = metric("key_running")
+	QuotaUsed                 = metric("quota_used")
+	QuotaReserved             = metric("quota_reserved")
+	QuotaLimit                = metric("quota_limit")
+	LimiterState              = metric("limiter_state")
+	LearnedRate               = metric("limiter_learned_rate")
+	BuildInfo                 = metric("build_info")
+	OpenFDs                   = metric("process_open_fds")
+	MaxFDs                    = metric("process_max_fds")
+	Memory                    = metric("process_resident_memory_bytes")
+	Started                   = metric("process_start_time_seconds")
+	CoordinatorUp             = metric("coordinator_up")
 )
 
 // HeadFields are the fields that begin an NDJSON snapshot, in order.

@@ -75,7 +75,7 @@ func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) []byte
 }
 
 func (s *Snapshot) definitions() []*Definition {
-	return slices.DeleteFunc(slices.Clone(Table), func(d *Definition) bool { return d.gatewayOnly && !s.gateway })
+	return slices.DeleteFunc(slices.Clone(Table), func(d *Definition) bool { return d.Gateway && !s.gateway })
 }
 
 // Prometheus writes the snapshot in the text exposition format 0.0.4; every name begins with Prefix.
