@@ -16,6 +16,7 @@ import (
 
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/report"
 )
 
@@ -85,15 +86,11 @@ func Check(ctx context.Context, t *config.NotifyTarget) error {
 func serverPath(t *config.NotifyTarget, folder string) string {
 	best := config.PathMapping{}
 	for _, m := range t.Paths {
-		if within(folder, m.From) && len(m.From) >= len(best.From) {
+		if organize.IsBelow(folder, m.From) && len(m.From) >= len(best.From) {
 			best = m
 		}
 	}
 	return best.To + strings.TrimPrefix(folder, best.From)
-}
-
-func within(folder, dir string) bool {
-	return folder == dir || strings.HasPrefix(folder, strings.TrimSuffix(dir, "/")+"/")
 }
 
 func (n *Notice) title() string { return "anivault: " + n.Event }
@@ -143,7 +140,8 @@ func (c call) refreshPlex(folders []string) error {
 	for _, folder := range folders {
 		found := false
 		for _, section := range answer.MediaContainer.Directory {
-			if slices.ContainsFunc(section.Location, func(l struct{ Path string }) bool { return within(folder, l.Path) }) {
+			holds := func(l struct{ Path string }) bool { return organize.IsBelow(folder, l.Path) }
+			if slices.ContainsFunc(section.Location, holds) {
 				found = true
 				errs = append(errs, c.do(http.MethodGet,
 					"/library/sections/"+url.PathEscape(section.Key)+"/refresh?path="+url.QueryEscape(folder), nil, nil, nil))

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"io"
 	"io/fs"
@@ -15,7 +16,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -197,7 +197,7 @@ func (m *Machine) groups() []Group {
 	for i := range out {
 		h := fnv.New128a()
 		for _, dir := range out[i].Folders {
-			_, _ = h.Write([]byte(dir + "\x00" + strconv.FormatUint(m.folders[dir].checksum, 16) + "\x00"))
+			fmt.Fprintf(h, "%s\x00%x\x00", dir, m.folders[dir].checksum)
 		}
 		out[i].Fingerprint = hex.EncodeToString(h.Sum(nil))
 	}
@@ -251,17 +251,8 @@ func isSubset(now, before []Entry) bool {
 
 func checksumOf(entries []Entry) uint64 {
 	h := fnv.New64a()
-	var b []byte
 	for _, e := range entries {
-		b = append(b[:0], e.Name...)
-		b = append(b, 0)
-		if !e.Dir {
-			b = strconv.AppendInt(b, e.Size, 16)
-			b = append(b, ' ')
-			b = strconv.AppendInt(b, e.MTime, 16)
-		}
-		b = append(b, 0)
-		_, _ = h.Write(b)
+		fmt.Fprintf(h, "%s\x00%t %x %x\x00", e.Name, e.Dir, e.Size, e.MTime)
 	}
 	return h.Sum64()
 }
