@@ -210,25 +210,10 @@ func (h animeOfEntry) forDecision(d match.Decision, series func() *orders.Series
 		return 0
 	case d.Season == nil:
 		return 0
-	case len(d.Episodes) == 0:
-		return h.forSeason(*d.Season)
 	}
-	return series().Anime(orders.Place{Season: *d.Season, Episodes: d.Episodes})
-}
-
-func (h animeOfEntry) forSeason(season int) int {
-	one := 0
-	for _, c := range h.siblings {
-		if c.Season == nil || *c.Season == season || len(c.Ranges) > 0 || h.seasonMissing(c) {
-			if one != 0 {
-				return 0
-			}
-			one = c.AniDBID
-		}
+	p := orders.Place{Season: *d.Season, Episodes: d.Episodes}
+	if len(p.Episodes) == 0 { // all of the season
+		p.Episodes = h.episodeNumbers(p.Season)
 	}
-	return one
-}
-
-func (h animeOfEntry) seasonMissing(c index.Candidate) bool {
-	return c.Season != nil && *c.Season > 0 && len(h.episodeNumbers(*c.Season)) == 0
+	return series().Anime(p)
 }

@@ -139,6 +139,31 @@ func TestAPartThatNoSeasonIsCalled(t *testing.T) {
 			rel("Silver Road Winter Night", eps(2)), "tv 5 S01E02",
 		},
 		{
+			"a special of a date",
+			alone(two("Silver Road", season(0, "1-3@2020-07-01"), first)), rel("Silver Road", special("OVA"), on("2020-07-08")),
+			"tv 5 S00E02",
+		},
+		{
+			"a date of a special alone",
+			alone(two("Silver Road", season(0, "1-3@2020-07-01"), first)), rel("Silver Road", on("2020-07-15"), file),
+			"tv 5 S00E03",
+		},
+		{
+			"a date that no special has",
+			alone(two("Silver Road", season(0, "1-3@2020-07-01"), first)), rel("Silver Road", special("OVA"), on("2020-07-09")),
+			"tv 5 -",
+		},
+		{
+			"a date of two specials",
+			alone(two("Silver Road", season(0, "1-1@2020-07-01", "2-2@2020-07-01"), first)),
+			rel("Silver Road", special("OVA"), on("2020-07-01")), "tv 5 -",
+		},
+		{
+			"a date of a special and of an episode",
+			alone(two("Silver Road", season(0, "1-3@2020-07-01"), season(1, "1-12@2020-07-01"))),
+			rel("Silver Road", on("2020-07-08"), file), "tv 5 -",
+		},
+		{
 			"the first of two specials", alone(two("Silver Road", season(0, "1-2"), first).alt("Silver Road Winter Night")),
 			rel("Silver Road Winter Night", eps(1)), "tv 5 -",
 		},
@@ -320,7 +345,11 @@ func TestWholeNames(t *testing.T) {
 		{"two of its titles", "Toumori no Machi Lantern Keepers", []string{"Lantern Keepers"}, true},
 		{"two readings, one of them known", "Strange Spelling", []string{"灯守の町"}, true},
 		{"a piece of the name", "Lantern Keepers Gaiden", []string{"Lantern Keepers"}, false},
-		{"a piece in another script", "Lantern Keepers -灯守の町- 疾風", []string{"灯守の町- 疾風", "Lantern Keepers"}, false},
+		{
+			"a piece in another script", "Lantern Keepers -灯守の町- 疾風",
+			[]string{"灯守の町- 疾風", "Lantern Keepers"},
+			false,
+		},
 		{"something else", "Night Bureau", nil, false},
 	} {
 		r := rel(c.name)

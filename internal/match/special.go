@@ -210,15 +210,18 @@ func (p *placer) numberInName(special slot) int {
 	})].number
 }
 
-// placeBySpecialDate takes the special of the year in the name, if no regular episode aired in that year.
+// placeBySpecialDate takes the special of the date or year in the name, if no regular episode aired then.
 func placeBySpecialDate(p *placer) placement {
-	if p.year == 0 || len(p.rel.Episodes) > 1 || airedInYear(p.episodes, p.year) {
+	when := p.rel.Date
+	if when == "" && p.year != 0 {
+		when = strconv.Itoa(p.year)
+	}
+	another := func(s slot) bool { return !strings.HasPrefix(s.episode.AirDate, when) }
+	if when == "" || len(p.rel.Episodes) > 1 || len(slices.DeleteFunc(slices.Clone(p.episodes), another)) > 0 {
 		return placement{}
 	}
-	hits := slices.DeleteFunc(slices.Clone(p.specials), func(s slot) bool {
-		return s.aired.IsZero() || s.aired.Year() != p.year
-	})
-	return p.singleSpecial(hits, lang.Textf("the specials of %d", p.year))
+	hits := slices.DeleteFunc(slices.Clone(p.specials), another)
+	return p.singleSpecial(hits, lang.Textf("the specials of %s", when))
 }
 
 // placeInOnlySpecial takes the only special for a file whose title goes on after the show's own title.

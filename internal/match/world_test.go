@@ -211,8 +211,9 @@ func overall(n ...float64) func(*release.Release) {
 
 func inPart(n int) func(*release.Release) { return func(r *release.Release) { r.Part = n } }
 
-func ofEpisode(r *release.Release)       { r.PartOfEpisode = true }
-func of(year int) func(*release.Release) { return func(r *release.Release) { r.Year = year } }
+func ofEpisode(r *release.Release)          { r.PartOfEpisode = true }
+func of(year int) func(*release.Release)    { return func(r *release.Release) { r.Year = year } }
+func on(date string) func(*release.Release) { return func(r *release.Release) { r.Date = date } }
 func also(t string) func(*release.Release) {
 	return func(r *release.Release) { r.Titles = append(r.Titles, release.Title{Text: t}) }
 }

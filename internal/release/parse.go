@@ -55,6 +55,7 @@ func (p *titleStage) fillRelease(r *Release) {
 	r.Absolute = len(p.marks.episodes) > 0 && len(p.marks.seasons) == 0
 	r.Overall = p.numbers.overall
 	r.Year, r.Group, r.Checksum, r.Version = p.layout.year, p.layout.group, p.tags.checksum, p.tags.version
+	r.Date = p.tags.date
 	r.Resolution, r.Source, r.Video, r.Audio = p.resolution, p.source, p.video, p.audio
 	r.Edition = p.edition
 	r.Part, r.EpisodeTitle, r.Special, r.Extra = p.marks.part, p.episodeTitle, p.marks.special, p.numbers.isExtra

@@ -104,6 +104,7 @@ type Release struct {
 	Overall  []float64 // if the name has both numbers, Episodes counted from the show's start: 38 in "38 (S02E14)"
 
 	Year          int    // four digits, 0 if the name has none
+	Date          string // YYYY-MM-DD, "" if the name has none that can be read in one way only
 	Group         string // the release group
 	Resolution    string // as "1080p", "2160p", "1080i"
 	Source        string // "BluRay", "WEB-DL", "HDTV", ...

@@ -60,6 +60,7 @@ type tagStage struct {
 	hasMediaTag bool // there is a tag for how the file was made: source, codec or resolution
 	tvSourceAt  int  // the last token with a TV source, -1 if there is none
 	dateSpan    span // the tokens of the date; empty if there is none
+	date        string
 }
 
 // markerStage finds the season, episode and part that have a marker such as "S01E02".

@@ -1,5 +1,7 @@
 package release
 
+import "fmt"
+
 // tagForms are the kinds of tags that words.txt cannot list, in the order in which they are tried.
 var tagForms = []tokenForm[tagStage]{
 	{"checksum", classAlpha | classNumber | classMixed, readChecksum},
@@ -129,6 +131,13 @@ func (p *tagStage) findDates() {
 func (p *tagStage) setDate(from, to int) {
 	p.w.setTags(from, to, tagDate)
 	p.dateSpan = span{from, to}
+	n := p.w.tokens[from].num
+	if to == from+3 {
+		n = n*10000 + p.w.tokens[from+1].num*100 + p.w.tokens[from+2].num
+	}
+	if isDateNumber(n) {
+		p.date = fmt.Sprintf("%d-%02d-%02d", n/10000, n/100%100, n%100)
+	}
 }
 
 func (p *tagStage) isDatePart(i, j int) bool {
