@@ -20,8 +20,8 @@ const (
 
 var trapTrouble = struct{ from, to time.Duration }{time.Minute, 70 * time.Second}
 
-func trapServer(seed uint64) *virtual.Server {
-	return virtual.NewServer(virtual.Upstream{
+func trapServer(seed uint64) *virtual.Simulated {
+	return virtual.NewSimulated(virtual.Upstream{
 		At: func(time.Duration) virtual.Conditions {
 			return virtual.Conditions{Limit: 1e9, Latency: time.Millisecond}
 		},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net/http"
 
 	"github.com/anivault/anivault/bench/peers"
 	"github.com/anivault/anivault/bench/virtual"
@@ -20,24 +19,17 @@ const peerRate = 35
 // clientNames lists the clients, ours first.
 func clientNames() []string { return append([]string{"ours", "ours-tuned"}, peers.Names()...) }
 
-// newClient makes a client by name. dir is a folder that the processes of one trial share.
-func newClient(name string, base http.RoundTripper, dir string) (virtual.Client, error) {
+// newClient makes a client by name. The processes of one trial share the store.
+func newClient(name string, store ratelimit.Store, states *states) (virtual.NewClient, error) {
 	if make, ok := peers.Makers[name]; ok {
-		return virtual.Peer(make, peerRate)(base)
+		return virtual.Peer(make, peerRate), nil
 	}
 	settings, ok := ours[name]
 	if !ok {
-		return virtual.Client{}, fmt.Errorf("no client %q", name)
+		return nil, fmt.Errorf("no client %q", name)
 	}
 	t, err := tuning(settings)
-	if err != nil {
-		return virtual.Client{}, err
-	}
-	store, err := ratelimit.OpenFileStore(dir, ratelimit.FileOptions{})
-	if err != nil {
-		return virtual.Client{}, err
-	}
-	return virtual.Ours(store, t)(base)
+	return virtual.Ours(store, t, ratelimit.Hooks{OnTransition: states.add}), err
 }
 
 // tuning returns the defaults with some settings changed.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/bench/kit"
+	"github.com/anivault/anivault/bench/virtual"
 	"github.com/anivault/anivault/internal/upstream"
 )
 
@@ -60,6 +61,7 @@ func experiments(scale float64, shares []float64) []experiment {
 				{"good", "", func(t *trial) float64 { return float64(t.good(t.all())) }},
 				{"429s", "", func(t *trial) float64 { return float64(t.refused()) }},
 				{"wasted", "%", func(t *trial) float64 { return t.wasted(t.all()) }},
+				{"beyond the unavoidable", "%", func(t *trial) float64 { return t.wastedBeyond(t.all()) }},
 				{"failed", "", func(t *trial) float64 { return float64(t.failed) }},
 			},
 		},
@@ -98,6 +100,7 @@ func experiments(scale float64, shares []float64) []experiment {
 				{"of the possible", "%", func(t *trial) float64 { return percent(float64(t.good(t.all())), t.possible) }},
 				{"good", "/s", func(t *trial) float64 { return t.rate(bad) }},
 				{"wasted", "%", func(t *trial) float64 { return t.wasted(bad) }},
+				{"beyond the unavoidable", "%", func(t *trial) float64 { return t.wastedBeyond(bad) }},
 				{"failed", "", func(t *trial) float64 { return float64(t.failed) }},
 			},
 		})
@@ -115,12 +118,16 @@ func (e experiment) run(o options) error {
 		head = append(head, c.name)
 	}
 	fmt.Fprintln(w, strings.Join(head, "\t"))
+	var phases [][]*trial
 	for _, n := range e.processes {
 		rows := e.trials(n, o)
-		if err := together(slices.Concat(rows...)); err != nil {
+		if err := o.together(slices.Concat(rows...)); err != nil {
 			return err
 		}
 		for _, trials := range rows {
+			if o.phases {
+				phases = append(phases, trials)
+			}
 			cells := []string{trials[0].label, fmt.Sprint(n)}
 			for _, c := range e.columns {
 				cells = append(cells, c.show(trials))
@@ -128,7 +135,15 @@ func (e experiment) run(o options) error {
 			fmt.Fprintln(w, strings.Join(cells, "\t"))
 		}
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, trials := range phases {
+		if err := printPhases(trials); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // trials returns, for each client, one run a seed.
@@ -154,14 +169,22 @@ func (e experiment) trials(processes int, o options) [][]*trial {
 }
 
 // together runs trials side by side.
-func together(trials []*trial) error {
+func (o *options) together(trials []*trial) error {
 	start := time.Now().Add(3 * time.Second) // time for all processes to begin
 	errs := make([]error, len(trials))
 	var group sync.WaitGroup
+	var simulations []func()
 	for i, t := range trials {
+		if o.simulated != nil {
+			simulations = append(simulations, func() { errs[i] = t.simulate() })
+			continue
+		}
 		group.Go(func() { errs[i] = t.run(start) })
 	}
 	group.Wait()
+	if o.simulated != nil {
+		o.simulated(simulations...)
+	}
 	for i, err := range errs {
 		if err != nil {
 			return fmt.Errorf("%s: %w", trials[i].label, err)
@@ -199,19 +222,22 @@ type span struct{ from, to time.Duration }
 func (t *trial) all() span { return span{0, t.length} }
 
 // count counts requests of a time.
-func (t *trial) count(s span, which func(request) bool) int {
+func (t *trial) count(s span, which func(virtual.Request) bool) int {
 	n := 0
 	for _, r := range t.seen {
-		if r.at >= s.from && r.at < s.to && which(r) {
+		if r.At >= s.from && r.At < s.to && which(r) {
 			n++
 		}
 	}
 	return n
 }
 
-func (t *trial) sent(s span) int { return t.count(s, func(request) bool { return true }) }
-func (t *trial) good(s span) int { return t.count(s, func(r request) bool { return r.good }) }
-func (t *trial) refused() int    { return t.count(t.all(), func(r request) bool { return r.refused }) }
+func (t *trial) sent(s span) int { return t.count(s, func(virtual.Request) bool { return true }) }
+func (t *trial) good(s span) int { return t.count(s, func(r virtual.Request) bool { return r.Good }) }
+
+func (t *trial) refused() int {
+	return t.count(t.all(), func(r virtual.Request) bool { return r.Refused })
+}
 
 func (t *trial) rate(s span) float64 { return float64(t.good(s)) / (s.to - s.from).Seconds() }
 
@@ -221,10 +247,22 @@ func (t *trial) wasted(s span) float64 {
 	return percent(float64(sent-t.good(s)), float64(sent))
 }
 
+// wastedBeyond returns the percentage of requests that were more than the good answers needed.
+func (t *trial) wastedBeyond(s span) float64 {
+	needed := 0.0
+	for _, r := range t.seen {
+		if r.Good && r.At >= s.from && r.At < s.to && r.Fails < 1 {
+			needed += 1 / (1 - r.Fails)
+		}
+	}
+	sent := float64(t.sent(s))
+	return percent(max(0, sent-needed), sent)
+}
+
 func (t *trial) fairness(s span) float64 {
 	shares := make([]int, t.processes)
 	for i := range shares {
-		shares[i] = t.count(s, func(r request) bool { return r.good && r.process == i })
+		shares[i] = t.count(s, func(r virtual.Request) bool { return r.Good && r.Process == i })
 	}
 	return kit.Fairness(shares)
 }
@@ -234,8 +272,8 @@ func (t *trial) fairness(s span) float64 {
 func (t *trial) firstGood(s span) time.Duration {
 	first := s.to
 	for _, r := range t.seen {
-		if r.good && r.at >= s.from {
-			first = min(first, r.at)
+		if r.Good && r.At >= s.from {
+			first = min(first, r.At)
 		}
 	}
 	return first - s.from

@@ -2,17 +2,21 @@
 // beside well-known ones.
 //
 //	go run -C bench ./goodput [-clients ours,...] [-only script,steady,outage,restart,errors] [-seeds 3] [-scale 0.25]
+//	go run -C bench ./goodput -simulated [-phases] [-clients ours,ours-tuned] [-only script,...] [-seeds 100]
 //	go run -C bench ./goodput -virtual [-clients rate+backoff,...] [-only TEXT] [-seeds 2] [-for 10m] [-tuned]
 //
-// The first form runs real processes against one stand-in each. The second runs the same code in virtual time against
-// simulated upstreams, and compares each share with its goal. Ours sets failed items aside, as a run of anivault does.
-// -only picks the upstreams with a text in their name; -tuned lets all send 45 a second. -errors 20,25 are the lasting
-// errors of the first form, in percent.
+// The first form runs real processes against one stand-in each. The second runs the same experiments in virtual time:
+// the same clients, scenarios and seeds, so that what differs is the machine. -phases also prints what is done in each
+// phase of an experiment, in both. The third form runs the clients in virtual time against many more upstreams, and
+// compares each share with its goal; there "possible" is of the rate that the client is told to send. Ours sets failed
+// items aside, as a run of anivault does. -only picks the upstreams of the third form with a text in their name; -tuned
+// lets all send 45 a second. -errors 20,25 are the lasting errors of the other forms, in percent.
 //
 // The upstream allows 50 requests in a sliding second and answers after 20 to 60 ms, where nothing else is said. Every
 // process has four slots on the wire and eight workers, each with one item at a time. Peers give an item up after 6
 // tries or 60 s. "Possible" is the number of good answers of a client that knows the script and has the same slots.
-// The clients of one experiment run side by side and share the load of the machine.
+// "Wasted" is every request without a good answer; those that a good answer costs while a share of all answers are
+// errors are unavoidable. The clients of one experiment run side by side and share the load of the machine.
 //
 // To compare two versions of the limiter, build goodput of the other one and name it: -other ../../before/goodput runs
 // its "ours" and "ours-tuned" as further clients of the same experiments.
@@ -27,6 +31,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/bench/kit"
+	"github.com/anivault/anivault/bench/virtual"
 )
 
 // options of all experiments.
@@ -38,6 +43,9 @@ type options struct {
 	length  time.Duration
 	errors  []float64 // shares of the answers that are errors
 	tuned   bool
+
+	phases    bool
+	simulated virtual.Together // nil: real processes
 }
 
 func main() {
@@ -55,8 +63,10 @@ func main() {
 	inVirtual := flag.Bool("virtual", false, "virtual time, simulated upstreams")
 	length := flag.Duration("for", 10*time.Minute, "virtual time of each upstream")
 	tuned := flag.Bool("tuned", false, "with -virtual: 45 requests a second everywhere")
+	simulated := flag.Bool("simulated", false, "the experiments of the first form in virtual time")
+	phases := flag.Bool("phases", false, "also print what is done in each phase of an experiment")
 	flag.Parse()
-	o := options{other: *other, scale: *scale, seeds: *seeds, length: *length, tuned: *tuned}
+	o := options{other: *other, scale: *scale, seeds: *seeds, length: *length, tuned: *tuned, phases: *phases}
 	if *clients != "" {
 		o.clients = strings.Split(*clients, ",")
 	}
@@ -70,6 +80,12 @@ func main() {
 	if *inVirtual {
 		exit(inVirtualTime(o, *only))
 		return
+	}
+	if *simulated {
+		virtual.Main("goodput", func(together virtual.Together) error {
+			o.simulated = together
+			return run(o, *only)
+		})
 	}
 	exit(run(o, *only))
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/anivault/anivault/internal/simulate"
 	"github.com/anivault/anivault/internal/tmdbfake"
 	"github.com/anivault/anivault/internal/upstream"
+	"github.com/anivault/anivault/ratelimit"
 )
 
 // What every upstream allows, and how long its answers take.
@@ -33,16 +36,67 @@ type trial struct {
 	processes     int
 	seed          uint64
 
-	seen     []request
-	failed   int64
+	seen     []virtual.Request
+	states   []entered
+	failed   int
 	possible float64
 }
 
-// request is one request as the upstream saw it.
-type request struct {
-	at            time.Duration // since the start
-	process       int
-	good, refused bool
+// simulate runs the trial in virtual time and records what came of it.
+func (t *trial) simulate() error {
+	began := time.Now()
+	var s states
+	client, err := newClient(t.client, ratelimit.NewMemoryStore(), &s)
+	if err != nil {
+		return err
+	}
+	server, err := virtual.NewScripted(t.scenario, limits, latency, t.seed)
+	if err != nil {
+		return err
+	}
+	v := virtual.Trial{
+		Length: t.length, Life: t.life, Processes: t.processes, Client: client,
+		Server: func() virtual.Server { return server },
+	}
+	v.Run()
+	t.seen, t.failed = v.Seen, v.Failed
+	t.finish(began, s.list)
+	return v.Err
+}
+
+// finish adds what is computed of all other results.
+func (t *trial) finish(start time.Time, states []entered) {
+	slices.SortFunc(states, func(a, b entered) int { return cmp.Compare(a.Epoch, b.Epoch) })
+	for i := range states {
+		states[i].after = states[i].At.Sub(start)
+	}
+	t.states = states
+	for i := range t.seen {
+		t.seen[i].Fails = t.fails(t.seen[i].At)
+	}
+	t.possible = t.possibleIn(t.all())
+}
+
+// fails returns the share of the requests that fail at a time.
+func (t *trial) fails(at time.Duration) float64 {
+	good := 1.0
+	for _, f := range t.scenario.Faults {
+		if at < time.Duration(f.From) || at >= time.Duration(f.To) || !f.Do.Fails() {
+			continue
+		}
+		if f.Probability == 0 {
+			return 1
+		}
+		good *= 1 - f.Probability
+	}
+	return 1 - good
+}
+
+func (t *trial) possibleIn(s span) float64 {
+	until := func(length time.Duration) float64 {
+		return simulate.Possible(t.scenario, limits, latency, min(virtual.Slots*t.processes, totalSlots), length)
+	}
+	return until(s.to) - until(s.from)
 }
 
 // run runs the trial and records what came of it.
@@ -54,7 +108,7 @@ func (t *trial) run(start time.Time) (err error) {
 	defer os.RemoveAll(dir)
 	fake, server, err := kit.StandIn(tmdbfake.Config{
 		Seed: t.seed, Limits: limits, Latency: latency,
-		PIDHeader: "X-Process",
+		PIDHeader: virtual.ProcessHeader,
 	})
 	if err != nil {
 		return err
@@ -77,14 +131,16 @@ func (t *trial) run(start time.Time) (err error) {
 			return err
 		}
 		// The stand-in's decision counts, also where the process ended before the answer.
-		t.seen = append(t.seen, request{
-			at: e.At.Sub(start), process: process, good: e.Limiter == "pass" && e.Fault == "", refused: e.Limiter == "limit",
+		t.seen = append(t.seen, virtual.Request{
+			At: e.At.Sub(start), Process: process, Good: e.Limiter == "pass" && e.Fault == "", Refused: e.Limiter == "limit",
 		})
 	}
+	var states []entered
 	for _, r := range reports {
 		t.failed += r.Failed
+		states = append(states, r.States...)
 	}
-	t.possible = simulate.Possible(t.scenario, limits, latency, min(virtual.Slots*t.processes, totalSlots), t.length)
+	t.finish(start, states)
 	return nil
 }
 
@@ -122,6 +178,7 @@ func (t *trial) process(i int, url, dir string, start time.Time) (sum report, er
 			return sum, err
 		}
 		sum.Failed += r.Failed
+		sum.States = append(sum.States, r.States...)
 	}
 	return sum, nil
 }

@@ -148,7 +148,7 @@ func (r row) client(name string) (virtual.NewClient, error) {
 		return virtual.Peer(maker, r.rate()), nil
 	}
 	t, err := tuning(settings)
-	return virtual.Ours(ratelimit.NewMemoryStore(), t), err
+	return virtual.Ours(ratelimit.NewMemoryStore(), t, ratelimit.Hooks{}), err
 }
 
 func (r row) rate() int {

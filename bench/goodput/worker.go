@@ -13,10 +13,14 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/bench/virtual"
+	"github.com/anivault/anivault/ratelimit"
 )
 
 // report is what a process prints at its end.
-type report struct{ Failed int64 }
+type report struct {
+	Failed int
+	States []entered
+}
 
 // work is the main function of a process.
 func work(args []string) error {
@@ -36,7 +40,16 @@ func work(args []string) error {
 	}
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.MaxIdleConnsPerHost = virtual.Workers
-	c, err := newClient(*name, &wire{base, make(chan struct{}, virtual.Slots), target, strconv.Itoa(*process)}, *dir)
+	store, err := ratelimit.OpenFileStore(*dir, ratelimit.FileOptions{})
+	if err != nil {
+		return err
+	}
+	var s states
+	client, err := newClient(*name, store, &s)
+	if err != nil {
+		return err
+	}
+	c, err := client(&wire{base, make(chan struct{}, virtual.Slots), target, strconv.Itoa(*process)})
 	if err != nil {
 		return err
 	}
@@ -47,7 +60,7 @@ func work(args []string) error {
 	list := virtual.NewList(0, 0, 0)
 	list.Fetch(ctx, &c)
 	c.Close()
-	return json.NewEncoder(os.Stdout).Encode(report{Failed: int64(list.Failed())})
+	return json.NewEncoder(os.Stdout).Encode(report{list.Failed(), s.list})
 }
 
 // wire is the transport of all clients: it sends every item to the stand-in, limits the requests on the wire and reads
@@ -69,7 +82,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer func() { <-w.slots }()
 	req = req.Clone(req.Context())
 	req.URL, req.Host = w.target, ""
-	req.Header.Set("X-Process", w.process)
+	req.Header.Set(virtual.ProcessHeader, w.process)
 	resp, err := w.base.RoundTrip(req)
 	if err != nil {
 		return nil, err

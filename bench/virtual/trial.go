@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -29,6 +30,7 @@ type Trial struct {
 	Processes int
 	Seed      uint64
 	Client    NewClient
+	Server    func() Server // makes the upstream, in virtual time; nil: Upstream is simulated
 
 	Seen   []Request // what the upstream saw
 	Failed int       // good items given up
@@ -49,9 +51,9 @@ type Client struct {
 }
 
 // Ours is this project's limiter. The processes of a trial share the store.
-func Ours(store ratelimit.Store, t ratelimit.Tuning) NewClient {
+func Ours(store ratelimit.Store, t ratelimit.Tuning, hooks ratelimit.Hooks) NewClient {
 	return func(base http.RoundTripper) (Client, error) {
-		l, err := ratelimit.New(ratelimit.Config{Store: store, Tuning: t})
+		l, err := ratelimit.New(ratelimit.Config{Store: store, Tuning: t, Hooks: hooks})
 		if err != nil {
 			return Client{}, err
 		}
@@ -69,7 +71,10 @@ func Peer(make peers.Maker, rate int) NewClient {
 
 // Run runs the trial, in virtual time.
 func (t *Trial) Run() {
-	s := NewServer(t.Upstream, t.Seed)
+	var s Server = NewSimulated(t.Upstream, t.Seed)
+	if t.Server != nil {
+		s = t.Server()
+	}
 	ctx, end := context.WithTimeout(context.Background(), t.Length)
 	defer end()
 	var mu sync.Mutex
@@ -81,7 +86,7 @@ func (t *Trial) Run() {
 				_ = peers.Sleep(ctx, time.Duration(i)*t.Life/time.Duration(t.Processes))
 			}
 			for ctx.Err() == nil {
-				if err := t.process(ctx, s, l); err != nil {
+				if err := t.process(ctx, s, i, l); err != nil {
 					t.Err = err
 					return
 				}
@@ -96,13 +101,13 @@ func (t *Trial) Run() {
 }
 
 // process is the life of one process.
-func (t *Trial) process(ctx context.Context, s *Server, l *List) error {
+func (t *Trial) process(ctx context.Context, s Server, number int, l *List) error {
 	if t.Life > 0 {
 		var end context.CancelFunc
 		ctx, end = context.WithTimeout(ctx, t.Life)
 		defer end()
 	}
-	c, err := t.Client(&wire{s, make(chan struct{}, Slots)})
+	c, err := t.Client(&wire{s, make(chan struct{}, Slots), strconv.Itoa(number)})
 	if err != nil {
 		return err
 	}
@@ -230,9 +235,13 @@ func Get(ctx context.Context, do peers.Do, path string) error {
 
 // wire limits the requests that a process has under way.
 type wire struct {
-	base  http.RoundTripper
-	slots chan struct{}
+	base    http.RoundTripper
+	slots   chan struct{}
+	process string
 }
+
+// ProcessHeader is the header field with the number of the process that sends a request.
+const ProcessHeader = "X-Process"
 
 // RoundTrip implements http.RoundTripper.
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -242,5 +251,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, req.Context().Err()
 	}
 	defer func() { <-w.slots }()
+	req = req.Clone(req.Context())
+	req.Header.Set(ProcessHeader, w.process)
 	return w.base.RoundTrip(req)
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/anivault/anivault/bench/peers"
 )
 
 // Conditions are what an upstream does at one moment.
@@ -42,6 +44,7 @@ type Queue struct {
 type Request struct {
 	At      time.Duration // since the beginning
 	Took    time.Duration
+	Process int
 	Good    bool
 	Refused bool    // 429
 	Fails   float64 // share of the requests that failed at that time
@@ -50,8 +53,14 @@ type Request struct {
 // brokenPath begins the paths of items that always fail.
 const brokenPath = "/broken/"
 
-// Server is an upstream at work, for a transport. It has to be made in virtual time.
-type Server struct {
+// Server is an upstream at work, for a transport.
+type Server interface {
+	http.RoundTripper
+	Seen() []Request // what it has seen
+}
+
+// Simulated is an Upstream at work. It has to be made in virtual time.
+type Simulated struct {
 	Upstream
 	start time.Time
 
@@ -65,10 +74,10 @@ type Server struct {
 	free      []time.Duration // when each worker is
 }
 
-// NewServer returns a server without a history.
-func NewServer(u Upstream, seed uint64) *Server {
+// NewSimulated returns a server without a history.
+func NewSimulated(u Upstream, seed uint64) *Simulated {
 	chance := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // it has to be the same every time
-	s := &Server{Upstream: u, start: time.Now(), tokens: u.Bucket, chance: chance}
+	s := &Simulated{Upstream: u, start: time.Now(), tokens: u.Bucket, chance: chance}
 	if u.Queue != nil {
 		s.free = make([]time.Duration, u.Queue.Workers)
 	}
@@ -76,15 +85,16 @@ func NewServer(u Upstream, seed uint64) *Server {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (s *Server) RoundTrip(req *http.Request) (*http.Response, error) {
+func (s *Simulated) RoundTrip(req *http.Request) (*http.Response, error) {
 	status, retryAfter, took := s.answer(strings.HasPrefix(req.URL.Path, brokenPath))
-	timer := time.NewTimer(took)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-req.Context().Done():
-		return nil, req.Context().Err()
+	if err := peers.Sleep(req.Context(), took); err != nil {
+		return nil, err
 	}
+	return response(req, status, retryAfter)
+}
+
+// response is an answer that the client gets; status 0 breaks the connection.
+func response(req *http.Request, status int, retryAfter string) (*http.Response, error) {
 	if status == 0 {
 		return nil, errors.New("connection reset by peer")
 	}
@@ -99,13 +109,13 @@ func (s *Server) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // Seen returns what the server has seen.
-func (s *Server) Seen() []Request {
+func (s *Simulated) Seen() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen
 }
 
-func (s *Server) answer(broken bool) (status int, retryAfter string, took time.Duration) {
+func (s *Simulated) answer(broken bool) (status int, retryAfter string, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Since(s.start)
@@ -136,7 +146,7 @@ func (s *Server) answer(broken bool) (status int, retryAfter string, took time.D
 }
 
 // allow counts a request against the limit.
-func (s *Server) allow(now time.Duration, c Conditions) bool {
+func (s *Simulated) allow(now time.Duration, c Conditions) bool {
 	if s.Bucket > 0 {
 		s.tokens = min(s.Bucket, s.tokens+(now-s.counted).Seconds()*c.Limit)
 		s.counted = now
@@ -156,7 +166,7 @@ func (s *Server) allow(now time.Duration, c Conditions) bool {
 	return s.pass(now, c.Limit)
 }
 
-func (s *Server) pass(now time.Duration, limit float64) bool {
+func (s *Simulated) pass(now time.Duration, limit float64) bool {
 	old := 0
 	for old < len(s.passed) && now-s.passed[old] >= time.Second {
 		old++
@@ -170,7 +180,7 @@ func (s *Server) pass(now time.Duration, limit float64) bool {
 }
 
 // queue gives a request to the worker that is free first, and returns when it is done.
-func (s *Server) queue(now time.Duration, jitter float64) (took time.Duration, late bool) {
+func (s *Simulated) queue(now time.Duration, jitter float64) (took time.Duration, late bool) {
 	first := slices.Index(s.free, slices.Min(s.free))
 	begin := max(s.free[first], now)
 	s.free[first] = begin + time.Duration(jitter*float64(s.Queue.Service(now)))
