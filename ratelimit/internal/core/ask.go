@@ -153,7 +153,7 @@ func (a *attempt) chooseAccount() {
 func (a *attempt) takeTurn() {
 	v, s, now, g := a.view, a.view.s, a.view.now, &a.grant
 	m, nap := &s.address.machine, a.ask.MinWait
-	common, own := v.commonPace(), m.pace(a.p.normalPace, v.t, now)
+	common, own := v.commonPace(), v.ownPace(a.p)
 	limit, window, total := s.processes.commonLimits()
 	s.address.bucket.capDebt(now, common)
 	a.p.bucket.capDebt(now, own)

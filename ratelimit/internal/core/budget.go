@@ -215,12 +215,8 @@ func (v view) budgetError(n int, quotas []candidate) *BudgetError {
 			Budget: v.t.Budget, Used: use.used, Reserved: reserved, Requested: n, Renews: clock.wallTime(use.end()),
 		}
 	}
-	e := &BudgetError{
-		Accounts:  true,
-		Reserved:  unassigned,
-		Requested: n,
-		Renews:    clock.wallTime(v.budgetRenewal(n, quotas)),
-	}
+	renews := clock.wallTime(v.budgetRenewal(n, quotas))
+	e := &BudgetError{Accounts: true, Reserved: unassigned, Requested: n, Renews: renews}
 	for i := range quotas {
 		a, q := quotas[i].account, quotas[i].limits.quota
 		e.Budget = Budget{e.Budget.Requests + q.Requests, max(e.Budget.Period, q.Period)}

@@ -88,8 +88,8 @@ func TestNoFloodAfterALongRest(t *testing.T) {
 func TestACautiousSnapshotGrantsNothingAtFirst(t *testing.T) {
 	w := newWorld(t)
 	w.s = NewCautiousSnapshot(w.now)
-	if w.s.State() != Throttle {
-		t.Fatal(w.s.State())
+	if rate := w.s.Gauges(&w.tuning).Rate; w.s.State() != Throttle || rate != 17 {
+		t.Fatalf("%.1f/s in %s", rate, w.s.State())
 	}
 	w.tuning.CeilingWindow = 3 * time.Second
 	start := w.now.Boot

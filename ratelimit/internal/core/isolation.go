@@ -55,8 +55,7 @@ func NewIsolation(last *Snapshot, now Instant, owner string, episode uint64) *Is
 const firstIsolatedNumber = 1 << 62
 
 func (s *Snapshot) dropProcesses(matches func(process string) bool) {
-	s.processes.list = slices.DeleteFunc(s.processes.list, func(p process) bool { return matches(processIDOf(p.id)) })
-	s.queue.dropOwners(func(owner uint64) bool { return s.processes.byKey(owner) == nil })
+	s.removeProcesses(func(p *process) bool { return matches(processIDOf(p.id)) })
 }
 
 // MoveTo moves the isolation to target, a snapshot that the processes of one machine share. It overwrites target with

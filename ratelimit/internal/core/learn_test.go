@@ -189,3 +189,63 @@ func TestThrottleEases(t *testing.T) {
 		t.Errorf("%.1f/s in %s while two of three fail", got, w.s.State())
 	}
 }
+
+// Where Throttle ended at Normal's rate, the rate was not what caused the errors.
+func TestThrottleThatComesBackSoonGoesOnEasing(t *testing.T) {
+	errors := "ok*32 500*7 ok*7 500*4"
+	for _, tt := range []struct {
+		name, script string
+		want         float64
+	}{
+		{"at once", errors + " +6s ok*11 ok*5 " + errors, 35},
+		{"by 429s", errors + " +6s ok*11 ok*5 429*3", 17},
+		{"after a window", errors + " +6s ok*11 ok*5 +31s " + errors, 17},
+		{"from half the rate, which may have cured them", errors + " ok*11 ok*5 " + errors, 17},
+		{"after an outage", errors + " +6s 500*20 ok*5 " + errors, 17},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.run(tt.script)
+			if got := w.s.Gauges(&w.tuning).Rate; w.s.State() != Throttle || got != tt.want {
+				t.Errorf("%.1f/s after %s, want %.0f", got, w.trace(), tt.want)
+			}
+		})
+	}
+}
+
+func TestAProbeIsDueWhenThrottleEnds(t *testing.T) {
+	w := newWorld(t)
+	w.run("429*3 +2s ok*11")
+	before := w.now.Boot
+	w.acquire()
+	if d := w.now.Boot - before; w.s.State() != HalfOpen || d != 0 {
+		t.Errorf("the first probe waits for %s in %s", d, w.s.State())
+	}
+}
+
+func TestTheFirstRaiseIsAQuarterUntilThereIsA429(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		with func(*learnedLimit)
+		want int
+	}{
+		{"as learned", func(*learnedLimit) {}, 25},
+		{"a second later", func(l *learnedLimit) { l.last429 = l.since.add(time.Second) }, 21},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.run("ok")
+			m := &w.s.address.machine
+			m.learned = learnedLimit{
+				answers: 20, window: w.tuning.CeilingWindow, provenAnswers: 20, untilRaise: 1, since: w.s.clock.now,
+				last429: w.s.clock.now,
+			}
+			tt.with(&m.learned)
+			m.lastTokenShortage = w.s.clock.now
+			w.run("ok")
+			if got := m.learned.answers; got != tt.want {
+				t.Errorf("%d answers a window, want %d", got, tt.want)
+			}
+		})
+	}
+}

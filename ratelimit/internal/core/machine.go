@@ -39,7 +39,7 @@ type machine struct {
 	confirmedPermit uint64 // newest permit when the rule with hysteresis last held
 	highRatioSince  Stamp  // since when the error ratio has been too high; 0: it is not too high
 
-	easingSince       Stamp        // when Throttle's rate began to rise
+	easingSince       Stamp        // when Throttle's rate began to rise; 0: it starts anew with the next Throttle
 	learned           learnedLimit // the upstream's limit, learned from 429s, if it is below rate_base
 	stated            statedLimit  // the limit that the upstream's answers state
 	lastTokenShortage Stamp        // when a request in Normal last waited for a token or the ceiling
@@ -244,7 +244,9 @@ func (m *machine) probing() bool { return m.state == HalfOpen || m.probingAfter 
 // that the answer asks of all requests. It must be called before step, which counts the answer.
 func (m *machine) applyPause(t *Tuning, now Stamp, answer *stepInput, inPresentEpoch bool) time.Duration {
 	e := &answer.event
-	m.stated.update(now, &e.Limits)
+	if e.Limits.Quota > 0 {
+		m.stated = statedLimit{e.Limits.Quota, e.Limits.Window, now}
+	}
 	asked, given := e.wait()
 	if spent := e.Limits.Spent; spent > 0 {
 		if !given && e.Obeyed() && spent > t.SleepMax {
@@ -336,7 +338,13 @@ func (m *machine) enter(r *Rule, f *ruleInput) Transition {
 	if m.state == Normal {
 		m.seen429 = f.counts.Throttled > 0 && 2*f.counts.Throttled >= f.counts.Errors()
 	}
-	if r.To == Throttle && (m.state != HalfOpen || m.previousState != Throttle) {
+	// Throttle's rate goes on rising after HalfOpen. After Normal it does so within one window, if Throttle ended at
+	// Normal's rate: then the rate was not what caused the errors.
+	switch {
+	case r.To == Sleep, r.To == CacheOnly, r.To == Normal && m.since.sub(m.easingSince) < f.t.ThrottleEase:
+		m.easingSince = 0
+	case r.To != Throttle:
+	case m.easingSince == 0, r.Reason == ReasonConsecutive429, m.state == Normal && f.now.sub(m.since) >= f.t.Window:
 		m.easingSince = f.now
 	}
 	m.state, m.previousState, m.reason, m.since = r.To, m.state, r.Reason, f.now
@@ -412,7 +420,7 @@ func (m *machine) blocked(now Stamp) (cause Reason, until Stamp, blocked bool) {
 	case m.state == CacheOnly:
 		return m.reason, m.blockUntil, true
 	case m.state == Sleep:
-		return m.reason, max(m.sleepUntil, m.pauseUntil, now), true
+		return m.reason, max(m.sleepUntil, m.pauseUntil), true
 	case m.pauseUntil > now:
 		return ReasonPause, m.pauseUntil, true
 	default:
@@ -422,15 +430,8 @@ func (m *machine) blocked(now Stamp) (cause Reason, until Stamp, blocked bool) {
 
 // blockEnd returns when the present block or pause ends; 0 if there is none or it has no end.
 func (m *machine) blockEnd(now Stamp) Stamp {
-	switch {
-	case m.state == Sleep:
-		return max(m.sleepUntil, m.pauseUntil)
-	case m.state == CacheOnly:
-		return m.blockUntil
-	case m.pauseUntil > now:
-		return m.pauseUntil
-	}
-	return 0
+	_, until, _ := m.blocked(now)
+	return until
 }
 
 func (m *machine) block(l *timeline) Block {

@@ -104,12 +104,8 @@ func (s *Snapshot) EffectiveTuning(at Instant, own Tuning, before *EffectiveTuni
 	if before != nil && before.Own == own && before.seq == s.overrides.seq && before.parts == parts {
 		return before
 	}
-	t := &EffectiveTuning{
-		Own:       own,
-		Overrides: s.clock.publicOverrides(s.overrides.list),
-		seq:       s.overrides.seq,
-		parts:     parts,
-	}
+	overrides := s.clock.publicOverrides(s.overrides.list)
+	t := &EffectiveTuning{Own: own, Overrides: overrides, seq: s.overrides.seq, parts: parts}
 	t.Tuning, t.Problems = s.overrides.applyTo(own)
 	t.Tuning = t.dividedBy(parts)
 	return t

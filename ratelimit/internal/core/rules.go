@@ -160,10 +160,10 @@ func (f ruleInput) lastCooldownAtMax() time.Duration {
 }
 
 // recentRatioOK reports whether few of the newest answers are errors. Older answers do not count, because the errors of
-// Throttle's first seconds must not delay its end. It needs s_recover answers, or fewer if all are good: a process that
-// seldom sends requests must recover too.
+// Throttle's first seconds must not delay its end. It needs min_samples answers, or fewer if all are good: a process
+// that seldom sends requests must recover too.
 func (f ruleInput) recentRatioOK() bool {
 	n := f.m.window.countNewest(f.now, f.t, recentAnswers)
-	enough := n.Total() >= f.t.SRecover || n.Errors() == 0
+	enough := n.Total() >= f.t.MinSamples || n.Errors() == 0
 	return enough && n.Ratio() < f.t.PRecover
 }

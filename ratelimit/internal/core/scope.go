@@ -27,10 +27,10 @@ func (c *scope) step(now Stamp, t *Tuning, v stepInput, normal pace, slots int) 
 		return tr, false
 	case allowances[m.state].emptiesBucket:
 		c.bucket.empty(now)
+	case m.state == HalfOpen: // a probe is due at once
+		c.bucket.fullAt = min(c.bucket.fullAt, now)
 	case before.rate > 0:
 		c.bucket.changePace(now, before, m.pace(normal, t, now))
-	case m.state == HalfOpen: // a probe is due when Sleep ends
-		c.bucket.fullAt = min(c.bucket.fullAt, now)
 	}
 	tr.Epoch = m.epoch
 	return tr, true
@@ -263,7 +263,8 @@ func (l *learnedLimit) lower(t *Tuning, now Stamp, baseRate float64) {
 	}
 }
 
-// onGoodAnswer raises the limit after enough good answers, if requests had to wait: by one, two, four and so on.
+// onGoodAnswer raises the limit after enough good answers, if requests had to wait: by one, two, four and so on, but
+// first by a quarter if there was no 429 since it was learned.
 func (l *learnedLimit) onGoodAnswer(m *machine, t *Tuning, now Stamp, baseRate float64) {
 	if now.sub(m.pauseUntil) >= t.CeilingWindow {
 		l.count429 = 0
@@ -275,10 +276,13 @@ func (l *learnedLimit) onGoodAnswer(m *machine, t *Tuning, now Stamp, baseRate f
 	if l.untilRaise--; l.untilRaise > 0 {
 		return
 	}
-	if l.trialRaise == 0 {
-		l.provenAnswers, l.trialRaise = l.answers, 1
-	} else {
+	switch {
+	case l.trialRaise > 0:
 		l.trialRaise *= 2
+	case l.since == l.last429: // no 429 since the limit was learned: it may be rising
+		l.provenAnswers, l.trialRaise = l.answers, max(1, l.answers/4)
+	default:
+		l.provenAnswers, l.trialRaise = l.answers, 1
 	}
 	l.answers += l.trialRaise
 	if l.untilRaise = l.answers; l.rate() >= baseRate {
@@ -304,12 +308,6 @@ type statedLimit struct {
 	quota      int // requests in a period; 0: no limit was stated
 	period     time.Duration
 	lastStated Stamp
-}
-
-func (l *statedLimit) update(now Stamp, stated *Limits) {
-	if stated.Quota > 0 {
-		*l = statedLimit{stated.Quota, stated.Window, now}
-	}
 }
 
 func (l *statedLimit) active(now Stamp) bool { return l.quota > 0 && now < l.lastStated.add(l.period) }

@@ -223,6 +223,9 @@ func TestScripts(t *testing.T) {
 		{script: "429*2 404 config cancelled 429", path: "Normal>Throttle", why: "consecutive_429"},
 		{script: "429*3 ok*11", path: "Normal>Throttle>HalfOpen", why: "consecutive_429 success_window_ok"},
 		{script: "429*3 ok*10", path: "Normal>Throttle"},
+		// With an error among them, ten answers may look well by chance.
+		{script: "429*3 500 ok*19", path: "Normal>Throttle"},
+		{script: "429*3 500 ok*20", path: "Normal>Throttle>HalfOpen"},
 		{
 			script: "429*3 +2s ok*11 ok*5", path: "Normal>Throttle>HalfOpen>Normal",
 			why: "consecutive_429 success_window_ok probe_ok",

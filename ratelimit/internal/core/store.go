@@ -144,7 +144,8 @@ func NewSnapshot(now Instant) Snapshot {
 // nothing for the first ceiling_window, because it is unknown how many requests have just been sent.
 func NewCautiousSnapshot(now Instant) Snapshot {
 	s := NewSnapshot(now)
-	s.address.machine.state, s.address.machine.reason = Throttle, ReasonCorrupt
+	m := &s.address.machine
+	m.state, m.reason, m.easingSince = Throttle, ReasonCorrupt, s.clock.now
 	s.address.bucket.empty(s.clock.now)
 	s.ceiling.unknownBefore = s.clock.now
 	return s

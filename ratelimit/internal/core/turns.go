@@ -114,6 +114,15 @@ func (v view) normalPace() pace {
 	return v.t.normalPace()
 }
 
+// ownPace returns the pace of one process. While the machine is probing it is that of Normal: only the shared bucket
+// spaces probes, and what the process has sent before does not delay them.
+func (v view) ownPace(p *process) pace {
+	if m := &v.s.address.machine; !m.probing() {
+		return m.pace(p.normalPace, v.t, v.now)
+	}
+	return newPace(p.normalPace.rate, p.normalPace.burst)
+}
+
 func (v view) commonPace() pace { return v.s.address.machine.pace(v.normalPace(), v.t, v.now) }
 
 func (s *Snapshot) dropUnseenProcesses(now Stamp) {
@@ -305,7 +314,7 @@ func (v view) canBeServed(t *ticket) bool {
 	}
 	p := v.s.processes.byKey(t.owner)
 	return p != nil && (m.probing() || q.leasesOf(p.key) < m.allowance().slotsOf(p.slots)) &&
-		p.bucket.wait(v.now, m.pace(p.normalPace, v.t, v.now)) == 0 && v.accountReady(p)
+		p.bucket.wait(v.now, v.ownPace(p)) == 0 && v.accountReady(p)
 }
 
 // hasFreeSlot reports whether a slot is free: one of all processes together and, if p is not nil, one of the process.
