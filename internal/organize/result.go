@@ -42,26 +42,24 @@ func (r *Result) Warnings() []lang.Text {
 		out = append(out, lang.Textf("long_path: Windows clients may not open %d of the targets, whose paths have more "+
 			"than %d characters: %s", long, most, first))
 	}
-	if n := len(r.MatchedByTitle); n > 0 {
-		out = append(out, lang.Textf("existing folders with a show's title but no year or id are used for %d shows, such "+
-			"as %s; if one belongs to another show, add a year or an id to its name", n, r.MatchedByTitle[0]))
-	}
-	if n := len(r.OtherOrders); n > 0 {
-		out = append(out, lang.Textf("order_differs: the numbers in the folders of %d shows are not in the order asked for, "+
-			"and new files get the numbers of their folder: %s; --in-place with --order renumbers", n, r.OtherOrders[0]))
-	}
-	if n := len(r.UnnamedOrders); n > 0 {
-		out = append(out, lang.Textf("%d shows have no tvshow.nfo that says the order of their numbers: choose it in "+
-			"the media server, or remove an old tvshow.nfo and let --nfo ids write another: %s", n, r.UnnamedOrders[0]))
-	}
-	if n := len(r.MixedOrders); n > 0 {
-		out = append(out, lang.Textf("mixed_orders: %d shows have folders with numbers of several catalogues, which get "+
-			"those of one: %s", n, r.MixedOrders[0]))
-	}
-	if n := len(r.SplitHardLinks); n > 0 {
-		out = append(out, lang.Textf("hard links: %d of the files have other names too, which stay behind as files of "+
-			"their own when these move to another file system; "+
-			"undo brings them back as separate files: %s", n, r.SplitHardLinks[0]))
+	for _, w := range []struct {
+		of   []string
+		text string // about their number and the first of them
+	}{
+		{r.MatchedByTitle, "existing folders with a show's title but no year or id are used for %d shows, such " +
+			"as %s; if one belongs to another show, add a year or an id to its name"},
+		{r.OtherOrders, "order_differs: the numbers in the folders of %d shows are not in the order asked for, " +
+			"and new files get the numbers of their folder: %s; --in-place with --order renumbers"},
+		{r.UnnamedOrders, "%d shows have no tvshow.nfo that says the order of their numbers: choose it in " +
+			"the media server, or remove an old tvshow.nfo and let --nfo ids write another: %s"},
+		{r.MixedOrders, "mixed_orders: %d shows have folders with numbers of several catalogues, which get " +
+			"those of one: %s"},
+		{r.SplitHardLinks, "hard links: %d of the files have other names too, which stay behind as files of " +
+			"their own when these move to another file system; undo brings them back as separate files: %s"},
+	} {
+		if len(w.of) > 0 {
+			out = append(out, lang.Textf(w.text, len(w.of), w.of[0]))
+		}
 	}
 	return out
 }

@@ -41,13 +41,8 @@ var csvColumns = []struct {
 		}
 		return strconv.Itoa(*r.Season)
 	}},
-	{"episodes", false, func(r *Record) string { // "3 4": a dash or a comma would become a date or two cells
-		var n []string
-		for _, e := range r.Episodes {
-			n = append(n, strconv.Itoa(e))
-		}
-		return strings.Join(n, " ")
-	}},
+	// "3 4": a dash or a comma would become a date or two cells
+	{"episodes", false, func(r *Record) string { return ui.Numbers(r.Episodes, " ") }},
 	{"episode_titles", true, func(r *Record) string { return strings.Join(r.EpisodeTitles, " / ") }},
 	{"source", false, func(r *Record) string { return r.Source }},
 	{"cached_at", false, func(r *Record) string { return ui.Timestamp(r.CachedAt) }},
@@ -55,7 +50,7 @@ var csvColumns = []struct {
 	{"candidates", true, func(r *Record) string { // "tv/123 0.41; movie/5 0.2"
 		var c []string
 		for _, x := range r.Candidates {
-			c = append(c, x.Kind+"/"+strconv.Itoa(x.TMDBID)+" "+strconv.FormatFloat(x.Confidence, 'f', -1, 64))
+			c = append(c, x.Ref()+" "+formatConfidence(&x.Confidence))
 		}
 		return strings.Join(c, "; ")
 	}},

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -337,17 +337,12 @@ func (r Record) SourceNote() lang.Text {
 
 // SplitPath splits the path into folder and name. The folder has no trailing separator unless it is the root.
 func (r Record) SplitPath() (dir, name string) {
-	path := r.Path
-	i := len(path) - 1
-	for i >= 0 && !os.IsPathSeparator(path[i]) {
-		i--
-	}
-	dir, name = path[:i+1], path[i+1:]
+	dir, name = filepath.Split(r.Path)
 	if name == "" { // "/" or "dir/"
-		return "", path
+		return "", r.Path
 	}
-	if i > 0 && !strings.HasSuffix(path[:i], ":") {
-		dir = path[:i]
+	if end := len(dir) - 1; end > 0 && !strings.HasSuffix(dir[:end], ":") {
+		dir = dir[:end]
 	}
 	return dir, name
 }

@@ -142,24 +142,19 @@ func (t *table) writeFile(b *strings.Builder, r Record, name string) (reasonShow
 	if room > 0 {
 		room -= columnsBeforeName + over
 	}
-	shown := ui.Printable(name)
+	shown, reason := ui.Printable(name), ""
 	switch {
 	case r.Status == Skipped && r.Reason != "":
-		if beside := "(" + ui.Printable(lang.Say(r.Reason)) + ")"; t.opts.Width == 0 ||
-			ui.Width(shown)+2+ui.Width(beside) <= room {
-			extra, reasonShown = beside, true
-		}
+		reason = "(" + ui.Printable(lang.Say(r.Reason)) + ")"
 	case t.lastReason != "" && ui.Printable(lang.Say(r.Why())) == t.lastReason:
-		beside := "(" + lang.Say("same") + ")"
-		if t.opts.Width == 0 || ui.Width(shown)+2+ui.Width(beside) <= room {
-			extra, reasonShown = beside, true
-		}
+		reason = "(" + lang.Say("same") + ")"
 	case t.opts.Explain && r.Status == Matched:
-		if beside := t.placementText(r); t.opts.Width == 0 || ui.Width(shown)+2+ui.Width(beside) <= room {
-			extra, reasonShown = beside, beside != ""
-		}
+		reason = t.placementText(r)
 	case r.Status == Matched && (t.opts.Width == 0 || t.opts.Width >= minWidthForTitles):
 		extra = ui.Printable(strings.Join(r.EpisodeTitles, " / "))
+	}
+	if reason != "" && (t.opts.Width == 0 || ui.Width(shown)+2+ui.Width(reason) <= room) {
+		extra, reasonShown = reason, true
 	}
 	if extra == "" {
 		b.WriteString(ui.Cut(shown, room))
