@@ -129,7 +129,7 @@ func (o *observer) onTransition(t ratelimit.Transition) {
 		slog.String("from", t.From.String()), slog.String("to", t.To.String()), slog.String("reason", t.Reason.String()))
 }
 
-// noticeablePause is how long a pause is that the log warns of.
+// noticeablePause is the shortest pause that the log reports as a warning.
 const noticeablePause = time.Minute
 
 func (o *observer) onAnswer(a ratelimit.Answer) {

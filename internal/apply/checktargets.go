@@ -26,7 +26,7 @@ func (c *planChecker) checkTarget(it *plannedOp) *Problem {
 	base := c.run.existingBase(o.To.Dir)
 	from, to := &c.folderStates[o.From.Dir].info, &c.folderStates[base].info
 	otherDevice := from.Device != to.Device
-	elsewhere := otherDevice || organize.AreOtherMounts(from.Mount, to.Mount) // where no link and no rename goes
+	elsewhere := otherDevice || organize.AreOtherMounts(from.Mount, to.Mount) // no hard link or rename can cross to it
 	switch {
 	case o.Verb == organize.VerbLink && elsewhere, o.Verb == organize.VerbReflink && otherDevice:
 		return newProblem(organize.CodeCrossDevice)

@@ -296,11 +296,12 @@ func asProblem(err error) *Problem {
 	return &Problem{Code: code, Err: err}
 }
 
-// skipsNFO reports whether the problem only prevents an NFO file, without which the rest of its unit is carried out.
+// skipsNFO reports whether the problem prevents only an NFO file. The other files of the unit are carried out without
+// it.
 func (p *Problem) skipsNFO() bool { return p.Code == CodeNotCached || p.Code == CodeForeignNFO }
 
-// leavesFile reports whether the file is at its target nevertheless: with nil it was carried out, otherwise a rollback
-// could not remove it safely.
+// leavesFile reports whether the file is at its target. A nil problem means that the operation succeeded. With some
+// other problems, the file is there because a rollback could not remove it safely.
 func (p *Problem) leavesFile() bool {
 	return p == nil || p.Code == CodeOldNameTaken || p.Code == CodeOriginalGone || p.Code == CodeEdited
 }

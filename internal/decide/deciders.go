@@ -135,7 +135,7 @@ func (d *Deciders) decide(ctx context.Context, s *series) (res resolution) {
 func (d *Deciders) place(
 	ctx context.Context, files []match.File, res resolution, decided func(match.File, match.Decision),
 ) {
-	addElsewhere := d.index.elsewhere(res.Resolution)
+	addElsewhere := d.index.addOtherCatalogues(res.Resolution)
 	for round := 0; len(files) > 0; round++ {
 		read := slices.Clone(files)
 		more := make([]bool, len(files))

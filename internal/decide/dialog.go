@@ -113,7 +113,7 @@ type Verdict struct {
 	Options          ChoiceOptions
 }
 
-// dialog collects what Decide could not settle, until a person is asked about it.
+// dialog collects the series that Decide could not decide. AskAll then asks a person about them.
 type dialog struct {
 	asker Asker
 
@@ -121,7 +121,7 @@ type dialog struct {
 	open map[string][]question // by the path of the first file of the decided series
 }
 
-// question is what a person can say more about than was decided: the entry of the files, or their episodes.
+// question asks a person about files whose entry or episodes could not be decided with certainty.
 type question struct {
 	Question
 	series match.Series // with only the files of the question
@@ -282,7 +282,7 @@ func (d *Deciders) leadsOf(ctx context.Context, s match.Series, list []match.Can
 	return leads
 }
 
-// missingEpisode says that an entry lacks a place; "" if it does not.
+// missingEpisode returns a message if an entry does not have the episodes of a place; "" if it has them.
 func missingEpisode(e *match.Entry, at Place) lang.Text {
 	switch {
 	case !e.HasSeason(at.Season):
@@ -379,7 +379,8 @@ func (d *Deciders) previewDecisions(ctx context.Context, s match.Series, list []
 	return leads
 }
 
-// availableScopes returns the scopes that suit the files. A place of a file without a number holds for it alone.
+// availableScopes returns the scopes that suit the files. If the first file has no number, its place says nothing about
+// other files, so only ByFiles remains.
 func availableScopes(s match.Series, at *Place) (list []Scope) {
 	if at != nil && pinOffset(s, *at) == nil {
 		return []Scope{ByFiles}
@@ -393,8 +394,8 @@ func availableScopes(s match.Series, at *Place) (list []Scope) {
 	return append(list, ByFiles)
 }
 
-// pinOffset returns what a place of the first file adds to the numbers in the names; nil if that says nothing about
-// other files.
+// pinOffset returns the difference between the episode that a person chose for the first file and the number in its
+// name. It returns nil if the difference does not apply to the other files.
 func pinOffset(s match.Series, at Place) *int {
 	number, ok := firstNumber(s.Files[0].Release)
 	if !ok || len(at.Episodes) != len(s.Files[0].Release.Episodes) || len(s.Files) < 2 {

@@ -162,8 +162,8 @@ func mapsToSpecials(c index.Candidate) bool { return c.Season != nil && *c.Seaso
 // maxRivals is how many entries of the index with the same title are compared without a search.
 const maxRivals = 3
 
-// sufficientCandidates returns the candidates that make a search unnecessary. An abbreviation is enough only in a name
-// in fansub style, and only if no other entry has it.
+// sufficientCandidates returns the candidates that make a search unnecessary. An abbreviation is enough only if the
+// file name is in fansub style and no other entry has the same abbreviation.
 func (i *indexResult) sufficientCandidates(s match.Series) []index.Candidate {
 	var known, others, short []index.Candidate
 	for _, c := range i.candidates {

@@ -208,8 +208,8 @@ func (m indexMapping) withoutLaterSeason(year int) indexMapping {
 	return m
 }
 
-// withoutSequel drops the mapping if a title of the name has the listed one in it and more, which is no title of the
-// entry: "最遊記RELOAD" is not "最遊記".
+// withoutSequel drops the mapping if the file name has a longer title than the list, and the longer title is not a
+// title of the entry. It may be a sequel: "最遊記RELOAD" is not "最遊記".
 func (m indexMapping) withoutSequel(titles []release.Title) indexMapping {
 	own := title.Compact(m.Text)
 	for _, t := range titles {

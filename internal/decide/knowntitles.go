@@ -179,9 +179,9 @@ func titleLength(norm string) int {
 
 const firstEastAsianRune = 0x2e80
 
-// lockTitles locks the titles of a series. It waits for other series that have locked one of them, because their answer
-// may be this one's too. A series that holds titles never waits for more, so there is no deadlock. If ctx ends, nothing
-// is locked.
+// lockTitles locks the titles of a series. It waits for other series that have locked one of these titles, because the
+// answer for the other series may decide this series too. A series that holds titles never waits for more titles, so
+// there is no deadlock. If ctx ends, nothing is locked.
 func (k *knownTitles) lockTitles(ctx context.Context, s match.Series) (unlock func()) {
 	var titles []string
 	for _, t := range plainTitles(s) {

@@ -14,7 +14,8 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// byAniDB decides a series whose path has AniDB's ID alone, if the lists know a single entry for it.
+// byAniDB decides a series whose path has an AniDB ID and no other ID. It needs the imported lists to map that ID to
+// exactly one entry.
 func (d *Deciders) byAniDB(ctx context.Context, s *series) (resolution, bool) {
 	order, anime := orderOfNames(s)
 	if order != orders.AniDB || d.index == nil {
@@ -36,8 +37,9 @@ func (d *Deciders) byAniDB(ctx context.Context, s *series) (resolution, bool) {
 	return resolution{Resolution: res}, true
 }
 
-// orderOfNames returns the order of the numbers in a series' names: that of the catalogue whose ID is in the path, ""
-// if TMDB's is there or none. anime is AniDB's ID, in AniDB's order.
+// orderOfNames returns the order in which the file names of a series count episodes. An ID of TVDB or AniDB in the path
+// means the order of that catalogue. Without such an ID, or with an ID of TMDB, it returns "". anime is the AniDB ID if
+// the order is AniDB's.
 func orderOfNames(s *series) (order string, anime int) {
 	ids := map[string]string{}
 	for _, id := range s.IDs {
@@ -54,8 +56,9 @@ func orderOfNames(s *series) (order string, anime int) {
 	return "", 0
 }
 
-// readInOrder makes the numbers of names in another order than TMDB's the first reading, where it is known what they
-// are at TMDB. A pin of their folder says the order, or else the ID in the path.
+// readInOrder handles file names that count episodes in another order than TMDB's. It converts their numbers to TMDB's,
+// if the conversion is known, and makes the result the first reading. The order comes from a pin of the folder, or else
+// from the ID in the path.
 func (d *Deciders) readInOrder(ctx context.Context, s *series, res *resolution) {
 	order, anime := orderOfNames(s)
 	if s.pin != nil && s.pin.Path != "" {

@@ -12,8 +12,9 @@ import (
 	"github.com/anivault/anivault/internal/orders"
 )
 
-// elsewhere returns a function that adds what the work and the episodes are in other catalogues to a decision.
-func (t *titleIndex) elsewhere(res match.Resolution) func(*match.Decision) {
+// addOtherCatalogues returns a function that adds to a decision the IDs of the work in other catalogues, and the
+// numbers of the episodes in their orders.
+func (t *titleIndex) addOtherCatalogues(res match.Resolution) func(*match.Decision) {
 	e := res.Entry
 	if e == nil { // a search result can be enough to match a film
 		e = &match.Entry{Kind: res.Kind, ID: res.ID}
@@ -45,7 +46,7 @@ func (t *titleIndex) elsewhere(res match.Resolution) func(*match.Decision) {
 	}
 }
 
-// ordersOf returns an entry's orders; without all of its seasons, TMDB's alone.
+// ordersOf returns the orders of an entry. If the episodes of a season are not known, TMDB's order is the only one.
 func ordersOf(e *match.Entry, siblings []index.Candidate) *orders.Series {
 	var seasons []orders.Place
 	for _, s := range e.Seasons {
@@ -153,7 +154,7 @@ func (d *Deciders) Seasons(ctx context.Context, tv int, order string) ([]match.S
 	return out, nil
 }
 
-// ordersOfSeries returns a series' orders by what the index knows of it.
+// ordersOfSeries returns the orders of a series, using what the title index has about the series.
 func (d *Deciders) ordersOfSeries(e *match.Entry) *orders.Series {
 	var anime animeOfEntry
 	d.index.withIndex(func(x *index.Index) (err error) {

@@ -121,8 +121,8 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 	return out, true
 }
 
-// placeByPin places a file in the season of its pin, by the pinned episodes or the numbers of its name. Of other places
-// it keeps only those in that season, and specials.
+// placeByPin places a file in the season of its pin, by the pinned episodes or the numbers in the file name. Other
+// possible places are kept only if they are in that season or are specials.
 func placeByPin(d match.Decision, r release.Release, pin pins.Pin, e *match.Entry) match.Decision {
 	if d.Status != match.Matched {
 		return d

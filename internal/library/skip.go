@@ -66,8 +66,8 @@ var fileRules = []struct {
 		`(?i)^(?:\[[^\]]*\] ?)?(?:(?:BD|DVD|Blu-?ray|Disc|Disk|Main)[ ._-]?)?menus?(?:[ ._-]?\d{1,2})?$` +
 			`|[ ._\[(-](?:BD|DVD|Blu-?ray|Disc|Disk)[ ._-]?menus?(?:[ ._-]?\d{1,2})?(?:$|[ ._\])-])` +
 			`|\[menus?(?:[ ._-]?\d{1,2})?\]| - menus?(?: ?\d{1,2})?$| - menus?(?: ?\d{1,2})? [\[(]`)},
-	// The suffixes by which Plex, Jellyfin and Kodi know local extras. "crime-scene" is no extra: of a hyphenated title,
-	// the common words may be a part.
+	// These suffixes mark local extras in Plex, Jellyfin and Kodi. Common words such as "-scene" are not enough: they may
+	// be part of a hyphenated title, such as "crime-scene".
 	{SkipExtra, []string{
 		"behindthescenes", "deleted", "featurette", "interview", "extra", "scene", "short", "other", "clip",
 	}, lazyregexp.New(`(?i)\S-(?:behindthescenes|deleted|deletedscene|featurette|interview|extra)$` +

@@ -76,7 +76,8 @@ func (p *Planner) labelSameNames() {
 	p.videos = dropSkipped(p.videos)
 }
 
-// skipSharedEpisodes skips each file of several episodes together with the files that hold one of these.
+// skipSharedEpisodes skips each file that holds several episodes if another file holds one of these episodes. It skips
+// the other file too.
 func (p *Planner) skipSharedEpisodes() {
 	for _, v := range p.videos {
 		if len(v.work.Episodes) < 2 || v.isInPlace {

@@ -68,8 +68,8 @@ func (v *video) ids() []string {
 	return out
 }
 
-// catalogueOf returns the catalogue of the IDs in a folder's name, of several the first in folderIDForms; "" if it has
-// none.
+// catalogueOf returns the catalogue of the ID in a folder's name; "" if the name has no ID. If the name has several
+// IDs, the order of folderIDForms decides.
 func catalogueOf(folder string) string {
 	lower := strings.ToLower(folder)
 	for _, form := range folderIDForms() {
@@ -80,7 +80,8 @@ func catalogueOf(folder string) string {
 	return ""
 }
 
-// hasOtherID reports whether a folder's name has an ID of a catalogue in which the work has another one.
+// hasOtherID reports whether a folder's name has an ID of a catalogue in which the work has an ID too. The caller has
+// already searched for the work's own IDs, so the folder is of another work.
 func (v *video) hasOtherID(folder string) bool {
 	catalogue, _, found := strings.Cut(parseFolderName(folder).id, "-")
 	return found && slices.ContainsFunc(v.ids(), func(id string) bool {
@@ -123,8 +124,8 @@ func (d *folderIndex) findWorkFolders(in *folder, v *video, edition string, titl
 	return slices.Compact(found)
 }
 
-// foldersByTitle returns the subfolders with the title and the work's year, or else the folder of a show with the title
-// alone.
+// foldersByTitle returns the subfolders with the title and the work's year. If there is none, it returns the folder of
+// a show that has the title without a year.
 func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string) []string {
 	if titleKey(title, "") == "" {
 		return nil

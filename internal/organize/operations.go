@@ -201,8 +201,8 @@ func (p *Planner) addNFOs() {
 	}
 }
 
-// displayOrder returns what the NFO of a video's show says about the order; "" for TMDB's. It remembers the folder of a
-// show whose order has no name there.
+// displayOrder returns the value for <displayorder> in the NFO of a video's show; "" for TMDB's order. If
+// <displayorder> has no word for the order, it adds the show's folder to unnamedOrders.
 func (p *Planner) displayOrder(v *video) string {
 	order := v.entry.order
 	if order == orders.TMDB || order == orders.TVDB {

@@ -36,7 +36,7 @@ type Options struct {
 	LabelVersions  bool // label several files of one episode or film as versions, instead of skipping them
 	PlaceExtras    bool // put extras into the folder of their series or film
 	RenameExisting bool // rename the library's own files to the names that they would get today
-	Renumber       bool // give a show's folder another name if its numbers are to be of another catalogue
+	Renumber       bool // rename a show's folder if its numbers change to those of another catalogue
 	NFO            NFOOptions
 	Replacements   map[string]string
 	SkipCode       func(*Item) Code // says whether to skip a file that an earlier run placed, and why; may be nil
@@ -97,8 +97,8 @@ type Planner struct {
 	unowned        []SkippedFile            // sidecars whose video is uncertain
 	reportedFiles  map[*Item]bool           // files other than videos that are in a unit or listed as skipped
 	foreignNFOs    []lang.Text              // warnings about existing NFOs that are about other works
-	unnamedOrders  []string                 // the folders of shows whose order no <displayorder> names
-	mixedOrders    []string                 // a folder of each show that has folders of several orders
+	unnamedOrders  []string                 // the folders of shows for whose order <displayorder> has no word
+	mixedOrders    []string                 // one folder of each show that has folders with different orders
 	otherOrders    []string                 // the folders of shows with numbers in another order than the one asked for
 	videos         []*video                 // the videos that are not skipped
 	allFiles       []*video                 // videos and skipped files, in the order of the records
@@ -133,8 +133,8 @@ type video struct {
 	work           Work
 	order          string // the order of the record's numbers
 	orders         *orders.Orders
-	named          orders.Place // the numbers in its name: those of its show's folder
-	anime          int          // the AniDB id of the folder that it gets; 0 for a folder of the whole entry
+	named          orders.Place // the numbers in the new name, in the order of the show's folder
+	anime          int          // the AniDB id of the video's target folder; 0 for a folder of the whole entry
 	facts          *workFacts
 	tags           *releaseTags // nil if the name was not parsed
 	episodeTitles  string       // the titles of the episodes, joined
@@ -189,8 +189,8 @@ func NewPlanner(o Options, disk Disk) *Planner {
 	return p
 }
 
-// Plan makes the plan for the added records. details returns a work's titles in all languages, and its episode groups;
-// it may be nil, and so may what it returns.
+// Plan makes the plan for the added records. details returns a work's titles in all languages and its episode groups,
+// or nil if they are not known. details itself may be nil too.
 func (p *Planner) Plan(details func(Entry) *nfo.Entry) *Result {
 	p.folders.details = details
 	p.skipOutsideSources()

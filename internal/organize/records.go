@@ -147,7 +147,8 @@ func (o *Options) matchedSkipReason(r *report.Record) (Code, lang.Text) {
 	return "", ""
 }
 
-// lacksOrder reports whether a record has a place, but not both at TMDB and in its order.
+// lacksOrder reports whether a record has season and episodes, but not both in TMDB's numbers and in those of its
+// order.
 func lacksOrder(r *report.Record) bool {
 	there := r.Orders.In(r.Order) != nil || strings.HasPrefix(r.Order, orders.GroupPrefix)
 	return r.Order != "" && (r.Season != nil || r.Orders.In(orders.TMDB) != nil) &&

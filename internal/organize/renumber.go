@@ -11,10 +11,12 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// This file keeps the numbers of a show's folder in one order: that of the catalogue whose ID the folder has.
+// This file keeps the episode numbers in a show's folder in one order. If the folder's name has an ID, that is the
+// order of the ID's catalogue.
 
-// orderOfFolder returns the order of the numbers in a show's folder. A folder without an ID, and one with TMDB's for an
-// order that TMDB's seasons make up, has the order that is written.
+// orderOfFolder returns the order of the episode numbers in a show's folder. written is the order asked for. An ID of
+// TVDB or AniDB in the folder's name means the order of that catalogue. A folder with another ID never has the numbers
+// of TVDB or AniDB.
 func orderOfFolder(name, written string) string {
 	switch catalogue := catalogueOf(name); {
 	case catalogue == orders.TVDB, catalogue == orders.AniDB:
@@ -25,8 +27,9 @@ func orderOfFolder(name, written string) string {
 	return written
 }
 
-// chooseAnime sets the anime of each video whose show gets a folder for each anime of AniDB: because its order is asked
-// for, or because the library has such folders of the show. If it has folders of the whole show instead, these count.
+// chooseAnime sets the anime of each video whose show gets one folder for each anime of AniDB. That is so if AniDB's
+// order is asked for, or if the library already has such folders of the show. If the library has a folder of the whole
+// show, that folder is used instead.
 func (p *Planner) chooseAnime() {
 	whole, perAnime := map[entryKey]bool{}, map[entryKey]string{} // what the library has of each show
 	keyOf := func(v *video) entryKey { return entryKey{Entry: v.work.Entry, target: v.target} }
@@ -68,8 +71,9 @@ func (p *Planner) chooseAnime() {
 	p.videos = dropSkipped(p.videos)
 }
 
-// skipStatedOrders skips the files of shows whose NFO says another order than TMDB's, if neither an ID in the folder's
-// name nor a pin says so: match took their numbers for TMDB's, and other numbers would be made of them.
+// skipStatedOrders skips the files of shows whose NFO names another order than TMDB's, unless an ID in the folder's
+// name or a pin names the order too. Without these, match has read the numbers as TMDB's, so the new names would have
+// wrong numbers.
 func (p *Planner) skipStatedOrders() {
 	stated := map[string]bool{} // by folder
 	for _, v := range p.videos {
@@ -101,7 +105,8 @@ func (p *Planner) statesOrder(dir string) bool {
 	return order != "" || ofTVDB && catalogue != orders.TMDB
 }
 
-// findMixedOrders lists the folders of shows that are in folders of several orders, before all of them are renumbered.
+// findMixedOrders lists one folder of each show that has folders with different orders. It is called before the files
+// are renumbered.
 func (p *Planner) findMixedOrders() {
 	first := map[Entry]string{}
 	for _, v := range p.videos {
@@ -121,8 +126,8 @@ func (p *Planner) findMixedOrders() {
 	}
 }
 
-// numberAsFolder gives the videos of a show the numbers of its folder's order. TMDB's stay in a folder with TVDB's ID
-// if TVDB's are known of none of them: then the lists don't have the show.
+// numberAsFolder gives the videos of a show the numbers in the order of its folder. If no video has a known number in
+// that order, the imported lists don't have the show, and TMDB's numbers stay.
 func (p *Planner) numberAsFolder(e *plannedEntry) {
 	known := slices.ContainsFunc(e.videos, func(v *video) bool { return v.orders.In(e.order) != nil })
 	for _, v := range e.videos {

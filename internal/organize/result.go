@@ -18,8 +18,8 @@ type Result struct {
 	MatchedByTitle     []string       // existing folders that were found by a show's title without year or ID
 	ForeignNFOs        []lang.Text    // warnings about existing NFOs that are about other works
 	OtherOrders        []string       // existing folders with numbers in another order than the one asked for
-	UnnamedOrders      []string       // folders with numbers in an order that no NFO in them says
-	MixedOrders        []string       // a folder of each show that has folders of several orders, which get one
+	UnnamedOrders      []string       // folders of shows whose order no NFO names
+	MixedOrders        []string       // one folder of each show that has folders with different orders
 	UnownedByExtension map[string]int // the number of files that are in no unit, by extension; videos are not counted
 	SplitHardLinks     []string       // files that move to another file system while their other hard links stay
 }
@@ -44,7 +44,7 @@ func (r *Result) Warnings() []lang.Text {
 	}
 	for _, w := range []struct {
 		of   []string
-		text string // about their number and the first of them
+		text string // a format for the number of entries and the first one
 	}{
 		{r.MatchedByTitle, "existing folders with a show's title but no year or id are used for %d shows, such " +
 			"as %s; if one belongs to another show, add a year or an id to its name"},

@@ -107,8 +107,8 @@ func (r *Record) setEntry(d match.Decision) {
 	}
 }
 
-// Renumber puts season and episodes into an order other than TMDB's. place is nil if they are not known in it: then the
-// record has none.
+// Renumber replaces season and episodes with the numbers of another order. If place is nil, the numbers in that order
+// are not known, and the record loses its season and episodes.
 func (r *Record) Renumber(order string, place *orders.Place) {
 	r.Order = order
 	if place != nil {
@@ -213,7 +213,7 @@ func formatRanges(format string, n []int) string {
 // Entry returns the TMDB entry as "Title (1999)", or its reference if it has no title.
 func (r Record) Entry() string { return entryText(r.Kind, r.TMDBID, r.Title, r.Year) }
 
-// OtherTitle returns the original title, or "" if it differs from the title only in case.
+// OtherTitle returns the original title; "" if it is the same as the title, apart from case.
 func (r Record) OtherTitle() string {
 	if strings.EqualFold(r.Title, r.OriginalTitle) {
 		return ""
@@ -293,8 +293,8 @@ func (r Record) hasRival() bool {
 	return len(r.Candidates) > 1 && r.Candidates[1].Confidence >= improbable
 }
 
-// likelyCandidates returns the likeliest candidates. A single one has no percentage: that of the record is shown with
-// the file, and it may be lower, because it allows for other doubts.
+// likelyCandidates returns the likeliest candidates. A single candidate gets no percentage, because the file's line
+// already shows that of the record, which may be lower.
 func (r Record) likelyCandidates() []lang.Text {
 	var list []lang.Text
 	for i, c := range r.Candidates {

@@ -113,7 +113,7 @@ func (h *Holdings) Add(r *Record) {
 	}
 }
 
-// Remove removes the series that ignored selects, and returns how many these were.
+// Remove removes the series for which ignored returns true, and returns their number.
 func (h *Holdings) Remove(ignored func(*Gap) bool) int {
 	before := len(h.series)
 	h.series = slices.DeleteFunc(h.series, func(s *seriesFiles) bool { return ignored(&s.template) })
@@ -160,8 +160,8 @@ func (h *Holdings) Gaps(id int, seasons []match.Season, today string) []Gap {
 	return out
 }
 
-// Upcoming returns, for each regular season of a series, the episodes that air on from or later and are not there, as
-// those that are Missing.
+// Upcoming returns a Gap for each regular season of a series. Its Missing has the episodes without a file that air on
+// the day from or later.
 func (h *Holdings) Upcoming(id int, seasons []match.Season, from string) []Gap {
 	var out []Gap
 	s := h.byID[id]
@@ -261,8 +261,8 @@ func (s *GapSummary) Add(gaps []Gap) {
 // IsAbsent reports whether nothing of an aired season is there.
 func (g *Gap) IsAbsent() bool { return g.Present == 0 && len(g.Missing) > 0 }
 
-// SortGaps puts the seasons of which some episodes are there first, the series with the newest missing episode on top,
-// then the seasons of which nothing is there. The gaps of each series stay together in both parts.
+// SortGaps sorts gaps in two parts: first the seasons that have some files, then those without any. In each part the
+// gaps of a series stay together. In the first part, the series with the newest missing episode comes first.
 func SortGaps(series [][]Gap) [][]Gap {
 	var begun, absent [][]Gap
 	newest := func(gaps []Gap) (date string) {

@@ -62,7 +62,7 @@ type fieldEncoding struct {
 	constant, omitEmpty  bool
 	index                []int // for reflect.Value.FieldByIndex
 	valueType            reflect.Type
-	fields               []fieldEncoding // of the struct that the value is, points to or has a list of
+	fields               []fieldEncoding // of the struct in valueType, or in its elements
 }
 
 var (
@@ -252,7 +252,7 @@ type jsonWriter struct {
 	explain                                   bool
 	beforeRecord, betweenRecords, afterRecord string
 	beforeSummary, afterSummary               string
-	record                                    Record // the one being written; on the heap once for all
+	record                                    Record // the one being written; allocated only once
 	buf                                       []byte
 }
 
