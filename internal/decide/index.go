@@ -77,7 +77,13 @@ func (t *titleIndex) find(s match.Series) indexResult {
 	t.withIndex(func(x *index.Index) error {
 		sequels := sequelTitles(s)
 		sequel := s.HasSeason && s.Season != 1 || s.Part > 1
-		for _, texts := range [][]string{qualifiedTitles(s), sequels, slices.Concat(plainTitles(s), tvTitles(s))} {
+		plain := plainTitles(s)
+		if s.Want == match.WantTV { // "Title (TV)" is how AniDB writes a series that shares its title with another work
+			for _, text := range plainTitles(s) {
+				plain = append(plain, text+" (TV)")
+			}
+		}
+		for _, texts := range [][]string{qualifiedTitles(s), sequels, plain} {
 			for _, text := range texts {
 				found, err := x.Lookup(text)
 				if err != nil {
@@ -206,17 +212,6 @@ func plainTitles(s match.Series) []string {
 	for i, t := range s.Titles {
 		if i == 0 || t.From == release.FromName {
 			out = append(out, t.Text)
-		}
-	}
-	return out
-}
-
-// tvTitles returns "Title (TV)", which is how AniDB writes a series that shares its title with another work.
-func tvTitles(s match.Series) []string {
-	var out []string
-	if s.Want == match.WantTV {
-		for _, t := range plainTitles(s) {
-			out = append(out, t+" (TV)")
 		}
 	}
 	return out

@@ -48,7 +48,6 @@ var numberRules = []rule[bareNumber, int]{
 		return b.index > 0 && strings.TrimRight(b.gapBefore(), " ") == "." && b.w.lower(b.index-1) == "no"
 	}, notEpisode},
 	{"the number of a volume, part or film", func(b bareNumber) bool { return b.belongsToWord() }, notEpisode},
-	{"the end of a range with a word", func(b bareNumber) bool { return b.w.startsWordRange(b.index - 2) }, notEpisode},
 	{"a year after an apostrophe", func(b bareNumber) bool {
 		s := b.start
 		return s > 0 && b.w.text[s-1] == '\''
@@ -64,9 +63,6 @@ var numberRules = []rule[bareNumber, int]{
 	{"a folder's number without a dash", func(b bareNumber) bool { return b.w.isFolder && !b.afterDash }, notEpisode},
 	{"a folder's number before the year", func(b bareNumber) bool {
 		return b.w.isFolder && b.beforeYear && b.digits == 4
-	}, notEpisode},
-	{"a film's number before its subtitle and year", func(b bareNumber) bool {
-		return !b.afterDash && b.stage.isFilmSequelNumber(b.index)
 	}, notEpisode},
 	{"a dash before it, an end after it", func(b bareNumber) bool {
 		return b.afterDash && b.endsTitle && !(b.beforeYear && b.digits == 1 && b.value > 0)
@@ -145,9 +141,6 @@ var bracketNumberRules = []rule[bareNumber, int]{
 	{"two digits or more in a round bracket, or one at the end", func(b bareNumber) bool {
 		return b.enclosingBracket().to > b.index+1 || b.digits >= 2 || b.index+1 == len(b.w.tokens) &&
 			!b.stage.tags.hasMediaTag
-	}, roundBracketScore},
-	{"a round bracket before the name of an episode", func(b bareNumber) bool {
-		return strings.HasPrefix(b.w.text[b.enclosingBracket().outerEnd:], "「")
 	}, roundBracketScore},
 }
 
@@ -287,15 +280,4 @@ func (p *numberStage) useAsEpisode(i int) {
 		}
 	}
 	p.marks.setEpisode(i, to, v)
-}
-
-// isFilmSequelNumber reports whether the number at i is that of a film: "Title 02 - The Long Night (2001)". The year
-// must be in brackets and follow the subtitle directly.
-func (p *numberStage) isFilmSequelNumber(i int) bool {
-	if p.layout.yearAt <= i+1 || p.w.tokens[p.layout.yearAt].bracket < 0 || !isSpacedDash(p.w.gapAfter(i)) {
-		return false
-	}
-	return !p.w.anyToken(span{i + 1, p.layout.yearAt}, func(j int) bool {
-		return p.w.tokens[j].bracket >= 0 || p.w.isStrongAt(j)
-	})
 }

@@ -122,16 +122,11 @@ func (p *markerStage) hasEpisodeLetter(i int) bool {
 	w := p.w.lower(i)
 	c := cursor{w, 1}
 	_, width, ok := c.readNumber(5)
-	if ok && width == 1 && len(w) == 2 && len(p.w.tokens) == 1 {
-		return true // the name has no other word
-	}
-	if ok && width == 1 && len(w) == 2 && p.w.word(i)[0] == 'E' && i > 0 && p.w.titleMayEndBefore(i+1) {
-		return true // "Title E1"
-	}
-	if ok && width == 1 && len(w) == 2 && p.w.gapAfter(i) == "-" && p.w.isPlainNumber(i+1) && p.w.length(i+1) < 4 {
-		return true // "Title E1-150"
-	}
-	return ok && width >= 2 && (c.atWordEnd() || c.peek() == 'v' || c.peek() == 'e' || len(w) == c.i+1)
+	one := ok && width == 1 && len(w) == 2
+	return one && (len(p.w.tokens) == 1 || // the name has no other word
+		p.w.word(i)[0] == 'E' && i > 0 && p.w.titleMayEndBefore(i+1) || // "Title E1"
+		p.w.gapAfter(i) == "-" && p.w.isPlainNumber(i+1) && p.w.length(i+1) < 4) || // "Title E1-150"
+		ok && width >= 2 && (c.atWordEnd() || c.peek() == 'v' || c.peek() == 'e' || len(w) == c.i+1)
 }
 
 // markSeasonDotEpisode marks "Episode 1.22" as season 1, episode 22.
@@ -188,8 +183,8 @@ func (p *markerStage) readChapters(i int) {
 	}
 }
 
-// markNumberBeforeWord marks an episode number before a word for episode: "7. Bölüm", "21.ser", "12 серия", "04-я
-// серия"; but not "38 episode".
+// markNumberBeforeWord marks an episode number before a word for episode: "7. Bölüm", "21.ser", "12 серия",
+// "04-я серия"; but not "38 episode".
 func markNumberBeforeWord(p *markerStage, i int) bool {
 	t := &p.w.tokens[i]
 	if !p.episodeSpan.empty() || t.num < 0 || t.end-t.start > 4 || !p.w.inSameBracket(i, i+1) || len(p.w.gapAfter(i)) > 2 {
@@ -213,7 +208,7 @@ func markNumberBeforeWord(p *markerStage, i int) bool {
 // markHashNumber marks an episode number after a number sign: "#07", "#01v2", "№ 7".
 func markHashNumber(p *markerStage, i int) bool {
 	b := p.w.gapBefore(i)
-	if !p.episodeSpan.empty() || !strings.HasSuffix(b, "#") && !strings.HasSuffix(b, "№") && !strings.HasSuffix(b, "№ ") {
+	if !p.episodeSpan.empty() || !strings.HasSuffix(b, "#") && !strings.HasSuffix(strings.TrimSuffix(b, " "), "№") {
 		return false
 	}
 	episodes, end, ok := p.readEpisodes(cursor{p.w.lowerText, p.w.tokens[i].start}, "", false)
@@ -299,8 +294,8 @@ func (p *markerStage) setSeasonSpan(at span) {
 	p.seasonSpan = at
 }
 
-// isIssue reports whether the counter at i is an issue of a Chinese show and not a season: "第10期", "第二季 第05期". In
-// Japanese names, and for small numbers, "期" counts seasons.
+// isIssue reports whether the counter at i is an issue of a Chinese show and not a season: "第10期",
+// "第二季 第05期". In Japanese names, and for small numbers, "期" counts seasons.
 func (p *markerStage) isIssue(i int) bool {
 	w := p.w.word(i)
 	if !strings.HasPrefix(w, "第") || !strings.HasSuffix(w, "期") || title.Script(p.w.text) == "ja" {
@@ -312,7 +307,7 @@ func (p *markerStage) isIssue(i int) bool {
 	return p.episodeSpan.empty() && (afterSeason || padded || p.w.tokens[i].num >= 7 || next == '上' || next == '下')
 }
 
-// isTotalCount reports whether the counter at i is the total and not the episode, like the first one of "全24話 第5話".
+// isTotalCount reports whether the counter at i is the total, not the episode: the first one of "全24話 第5話".
 func (p *markerStage) isTotalCount(i int) bool {
 	if !strings.HasPrefix(p.w.word(i), "全") {
 		return false

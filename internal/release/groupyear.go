@@ -159,9 +159,6 @@ var yearRules = []rule[yearCandidate, int]{
 		gap := y.gapBefore()
 		return y.w.isYearlike(y.index-1) && len(gap) <= 3 && strings.Contains(gap, "-")
 	}, noYear},
-	{"right after the marks of the title", func(y yearCandidate) bool {
-		return len(y.stage.titleSpans) == 1 && y.stage.titleSpans[0].to == y.index && y.stage.titleStart < y.index
-	}, yearAlone},
 	{"alone in a bracket", func(y yearCandidate) bool { return y.w.isAloneInBracket(y.index) }, yearAlone},
 	{"in front of all, after it a dash", func(y yearCandidate) bool {
 		return y.index == 0 && isSpacedDash(y.w.gapAfter(0)) && y.w.classAt(1) == alpha && y.stage.marks.episodeSpan.empty()

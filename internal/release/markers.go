@@ -18,7 +18,6 @@ var markerForms = []tokenForm[markerStage]{
 	{"Part 2", classAlpha | classMixed, markPart},
 	{"2nd Part", classAlpha | classMixed, markOrdinalPart},
 	{"Dai 2 Bu", classNumber, markDaiPart},
-	{"rail07", classMixed, markGluedNumber},
 	{"TV01", classMixed, splitTVNumber},
 }
 
@@ -36,18 +35,6 @@ func (p *markerStage) findMarkers() {
 		}
 	}
 	p.markCounters()
-}
-
-// markGluedNumber marks the number of "rail07". It must begin with a zero, and the name must have no other word.
-func markGluedNumber(p *markerStage, i int) bool {
-	w := p.w.word(i)
-	n := len(untilDigit(w))
-	if p.w.isFolder || len(p.w.tokens) > 1 || n < 4 || w[n] != '0' || len(w)-n < 2 || len(w)-n > 3 || !allDigits(w[n:]) {
-		return false
-	}
-	p.splitToken(i, p.w.tokens[i].start+n)
-	p.setEpisode(i+1, i+2, float64(atoi(w[n:])))
-	return true
 }
 
 // isSpelledOrdinal reports whether the word at i is a spelled ordinal, as in "Second Season" and "Second Part".

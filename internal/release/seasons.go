@@ -51,8 +51,8 @@ func markSeasonWord(p *markerStage, i int) bool {
 	return true
 }
 
-// cursorAfterSeasonWord returns a cursor at the number after the word for season at i: "Season2", "Season 2", "Сезон
-// №2". plural says that the word is plural.
+// cursorAfterSeasonWord returns a cursor at the number after the word for season at i: "Season2", "Season 2",
+// "Сезон №2". plural says that the word is plural.
 func (p *markerStage) cursorAfterSeasonWord(i int) (c cursor, plural, ok bool) {
 	t := &p.w.tokens[i]
 	c = cursor{p.w.lowerText, t.end}
@@ -157,11 +157,6 @@ var ordinalSeasonExceptions = []reason[ordinalSeason]{
 	}, true},
 	{"a version before the English word", func(o ordinalSeason) bool {
 		return !o.plain && o.wordToken == o.index+1 && o.stage.hasOrdinalLetter(o.index) && o.wordText == "season"
-	}, true},
-	{"an English season takes the number after it", func(o ordinalSeason) bool {
-		next := o.wordToken + 1
-		return o.plain && o.num != 0 && o.wordText == "season" &&
-			(o.w.classAt(next) == number || o.w.classAt(next) == mixed && isDigit(o.w.word(next)[0]))
 	}, true},
 	{"a number of its own after the word", func(o ordinalSeason) bool {
 		next := o.wordToken + 1

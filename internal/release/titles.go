@@ -152,9 +152,6 @@ func (p *titleStage) readTitlesInBrackets() {
 }
 
 func (p *titleStage) readTitlesInBracket(s span) {
-	for s.from < s.to && p.w.tokens[s.from].tag == tagPromo {
-		s.from++
-	}
 	if cut := p.latinAfterSeason(s); cut > s.from {
 		s.from = cut
 	}
@@ -232,11 +229,8 @@ func (p *titleStage) addTitleAcrossSeason() {
 
 // addTitleWithTag adds the title together with the weak tag after it: "Title 3D - 01".
 func (p *titleStage) addTitleWithTag(whole int) {
-	if p.end+1 != whole || p.marks.episodeSpan.from != whole || !p.numbers.bareEpisode ||
+	if p.end+1 != whole || p.marks.episodeSpan.from != whole || !p.numbers.bareEpisode || !p.w.tokens[p.end].weak ||
 		p.w.tokens[p.end].bracket != p.w.tokens[p.layout.titleStart].bracket {
-		return
-	}
-	if !p.w.tokens[p.end].weak {
 		return
 	}
 	switch p.w.tokens[p.end].tag {
