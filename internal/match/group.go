@@ -322,11 +322,14 @@ func weightedLength(s string) int {
 	return n
 }
 
-// addVariants adds a copy of each reading that has umlauts or ends in brackets, without them: "Maerchen" for "Märchen",
-// "Title" for "Title (Uncut)". The brackets may be part of the title or a remark.
+// addVariants adds a copy of each reading that has umlauts or ends in brackets, without them: "Maerchen" for
+// "Märchen", "Title" for "Title (Uncut)". The brackets may be a remark. "Title/Subtitle" is one title too.
 func addVariants(readings []release.Title) []release.Title {
 	out := readings
 	for _, r := range readings {
+		if first := readings[0]; r.From != release.FromName && first.From == release.FromName {
+			out = append(slices.Clip(out), release.Title{Text: r.Text + " " + first.Text, Lang: first.Lang})
+		}
 		if text := title.SpellUmlauts(r.Text); text != r.Text {
 			out = append(slices.Clip(out), release.Title{Text: text, Lang: r.Lang, From: r.From})
 		}

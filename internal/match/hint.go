@@ -87,7 +87,8 @@ func (h *Hint) findArcs(others []reading, c scoredContender) {
 	for i, r := range slices.Concat([]reading{c.match.reading}, others) {
 		rest := textAfterTitle(r.base, c.titles)
 		if rest == r.base || words().wholeShowWords[rest] || isTranslation(r.base, rest) ||
-			namesWholeShow(r.base, agreed, c.titles) || namesWholeShow(r.norm, agreed, c.titles) {
+			namesWholeShow(r.base, agreed, c.titles) || namesWholeShow(r.norm, agreed, c.titles) ||
+			endsLikeShowTitle(r.Text, c.titles) {
 			rest = ""
 		}
 		if rest != "" {
@@ -141,7 +142,7 @@ func namesWholeShow(text string, matched entryTitle, titles []entryTitle) bool {
 	ofShow, longer, longerThanText := isOfficialTitle(titles, short), 0, 0
 	for _, t := range titles {
 		switch {
-		case t.norm == rest, t.primary && t.norm == text:
+		case t.norm == rest && (t.primary || !ofShow), t.primary && t.norm == text:
 			return true
 		case hasWordPrefix(t.norm, text):
 			longer++
@@ -154,6 +155,25 @@ func namesWholeShow(text string, matched entryTitle, titles []entryTitle) bool {
 		}
 	}
 	return longerThanText > 0 && longerThanText*maxLongerTitleRatio >= longer
+}
+
+// endsLikeShowTitle reports whether a title goes on after a short one of the entry as an official one does: "B: Dawn"
+// of a show that is called "A: Dawn" and also "B".
+func endsLikeShowTitle(text string, titles []entryTitle) bool {
+	norm, short := title.Normalize(text), ""
+	for _, t := range titles {
+		if hasWordPrefix(norm, t.norm) && (short == "" || len(t.norm) < len(short)) {
+			short = t.norm
+		}
+	}
+	rest := significantWords(norm[len(short):])
+	if short == "" || len(rest) == 0 || strings.ContainsAny(norm, "0123456789") || title.SequelSigns(text) != "" {
+		return false
+	}
+	return slices.ContainsFunc(titles, func(t entryTitle) bool {
+		all := significantWords(t.norm)
+		return t.primary && t.norm != short && len(all) > len(rest) && slices.Equal(all[len(all)-len(rest):], rest)
+	})
 }
 
 // distinguishingSigns returns the signs of a title if they are its only difference from the show's own title:
@@ -183,8 +203,8 @@ func distinguishingSigns(text string, e *Entry) string {
 	return own
 }
 
-// isTranslation reports whether the text after a title repeats that title in another script: "Title 標題". A text that
-// ends with a word for an arc is no translation.
+// isTranslation reports whether the text after a title repeats that title in another script: "Title 標題". A text
+// that ends with a word for an arc is no translation.
 func isTranslation(base, rest string) bool {
 	return hasSpacelessScript(rest) && !hasSpacelessScript(strings.TrimSuffix(base, rest)) && withoutArcWord(rest) == rest
 }

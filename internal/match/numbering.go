@@ -115,12 +115,7 @@ func placeByAbsoluteGroup(p *placer) placement {
 		}
 		all = append(all, part.Episodes...)
 	}
-	at := p.placementAt(p.groupSlots(all), viaEpisodeGroup, "by the episode group %q", g.Name)
-	byPos := p.placementAt(slotsByPosition(p.episodes, p.numbers, 0), viaOverallPosition, "")
-	if at.ok && byPos.ok && at.label() != byPos.label() {
-		p.addStep("the group %q says %s, the position over all seasons %s", g.Name, at.label(), byPos.label())
-	}
-	return at
+	return p.placementAt(p.groupSlots(all), viaEpisodeGroup, "by the episode group %q", g.Name)
 }
 
 func (p *placer) groupSlots(list []GroupEpisode) []slot {

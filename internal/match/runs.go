@@ -3,6 +3,7 @@ package match
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/anivault/anivault/internal/title"
@@ -252,27 +253,28 @@ func placeInOnlyLongSeason(p *placer) placement {
 		return placement{}
 	}
 	last := p.highestNumber()
-	only := 0
-	for _, run := range splitRuns(p.episodes, 1<<62) {
-		if len(run) < last {
-			continue
-		}
-		if only != 0 || len(splitRuns(run, courPause)) > 1 {
-			return placement{}
-		}
-		only = run[0].season
-	}
-	if only == 0 || len(p.specials) >= last {
+	only := p.onlySeasonThat(func(list []slot) bool { return len(list) >= last })
+	if only == 0 || len(splitRuns(seasonSlots(p.episodes, only), courPause)) > 1 || len(p.specials) >= last {
 		return placement{}
 	}
 	return p.placementAt(slotsByNumber(seasonSlots(p.episodes, only), p.numbers), viaOnlyLongSeason,
 		"only season %d has as many episodes", only)
 }
 
+// onlySeasonThat returns the only season whose episodes meet a condition, 0 for none.
+func (p *placer) onlySeasonThat(meets func(list []slot) bool) int {
+	seasons := slices.DeleteFunc(splitRuns(p.episodes, 1<<62), func(list []slot) bool { return !meets(list) })
+	if len(seasons) != 1 {
+		return 0
+	}
+	return seasons[0][0].season
+}
+
 // placeInSecondSeason handles a subtitle that no season has as its name. If the show has two seasons, it takes the
 // second.
 func placeInSecondSeason(p *placer) placement {
-	if p.season > 0 || p.part > 0 || p.hint.Remainder == "" || p.hint.Arc > 0 || p.year != 0 {
+	if p.season > 0 || p.part > 0 || p.hint.Arc > 0 || p.year != 0 ||
+		p.hint.Remainder == "" && !p.differsFromShowTitle() {
 		return placement{}
 	}
 	seasons := splitRuns(p.episodes, 1<<62)
@@ -289,4 +291,47 @@ func placeInSecondSeason(p *placer) placement {
 	n := seasons[1][0].season
 	return p.placementAt(slotsByNumber(seasonSlots(p.episodes, n), p.numbers), viaSecondSeason,
 		"no season has this subtitle; of the two, season %d is likelier", n)
+}
+
+// differsFromShowTitle reports whether the matched title goes on after an official one of the show without a space, or
+// both are alike but for one part: "Title: Second Tale" and "Title: First Tale", "Dawn over Harbor" and "Dusk over
+// Harbor".
+func (p *placer) differsFromShowTitle() bool {
+	t := p.hint.matched
+	numbered := func(o entryTitle) bool { return o.base == t.norm && !o.sequel.IsZero() }
+	if t.norm == "" || t.primary || !t.sequel.IsZero() || p.isShowTitle(t.norm, title.MayBeReading) ||
+		slices.ContainsFunc(p.titles, numbered) {
+		return false
+	}
+	return slices.ContainsFunc(p.titles, func(o entryTitle) bool {
+		return title.Script(o.norm) == title.Script(t.norm) && (o.primary || p.isShowTitle(o.norm, title.MayBeReading)) &&
+			(continuesWithoutSpace(t.norm, o.norm) || t.hasOtherPartThan(o))
+	})
+}
+
+func continuesWithoutSpace(norm, shorter string) bool {
+	rest, ok := strings.CutPrefix(title.Compact(norm), title.Compact(shorter))
+	return ok && rest != "" && hasSpacelessScript(shorter) && !isDigit(rest[0])
+}
+
+const maxPartSimilarity = 0.5 // parts that are more alike may be two spellings of one
+
+// hasOtherPartThan reports whether two titles have the same title before their subtitles, or the same words around a
+// part in Latin letters.
+func (t entryTitle) hasOtherPartThan(o entryTitle) bool {
+	own, other := strings.Fields(t.norm), strings.Fields(o.norm)
+	begin, end := 0, 0
+	for begin < min(len(own), len(other)) && own[begin] == other[begin] {
+		begin++
+	}
+	own, other = own[begin:], other[begin:]
+	for end < min(len(own), len(other)) && own[len(own)-1-end] == other[len(other)-1-end] {
+		end++
+	}
+	around := strings.Join(slices.Concat(strings.Fields(t.norm)[:begin], own[len(own)-end:]), " ")
+	part, otherPart := strings.Join(own[:len(own)-end], " "), strings.Join(other[:len(other)-end], " ")
+	return len(significantWords(around)) > 0 && len(significantWords(part)) > 0 && otherPart != "" &&
+		(begin > 0 && end > 0 && !hasSpacelessScript(part) ||
+			o.withoutSubtitle != "" && t.withoutSubtitle == o.withoutSubtitle) &&
+		title.Script(part) == title.Script(otherPart) && title.Similarity(part, otherPart) < maxPartSimilarity
 }

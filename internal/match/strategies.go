@@ -226,10 +226,13 @@ func placeByPart(p *placer) placement {
 	if p.part == 0 {
 		return placement{}
 	}
+	list := p.episodes
+	if p.season == 0 && p.hint.Remainder != "" && p.hasSeveralSeasons() && !p.saysFinal() {
+		p.season = p.onlySeasonThat(func(list []slot) bool { return len(splitRuns(list, courPause)) >= p.part })
+	}
 	if p.season == 0 && (p.saysFinal() || p.hint.Remainder != "" && p.hasSeveralSeasons()) {
 		return placement{} // the part belongs to an arc or final season that TMDB lacks
 	}
-	list := p.episodes
 	if p.season > 0 {
 		s, ok := p.entry.season(p.season)
 		if !ok {

@@ -3,7 +3,6 @@ package match
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/release"
@@ -88,17 +87,6 @@ var doubts = []struct {
 			return !t.primary && t.sequel == Sequel{Year: p.rel.Year} && t.base == p.hint.matched.base
 		}
 		return slices.ContainsFunc(p.titles, stating) && len(runsStartingIn(p.rel.Year, splitRuns(p.episodes, courPause))) > 1
-	}},
-	{"the next season began more than a year later", 0.5, func(p *placer, at placement) bool {
-		if at.method != viaOverallPosition || !p.statesSeason() || at.season != p.season+1 {
-			return false
-		}
-		list := seasonSlots(p.episodes, p.season)
-		if len(list) == 0 {
-			return false
-		}
-		end, begin := list[len(list)-1].aired, seasonSlots(p.episodes, at.season)[0].aired
-		return !end.IsZero() && !begin.IsZero() && begin.Sub(end) > 365*24*time.Hour
 	}},
 	{"a later season has the number", 0.6, func(p *placer, at placement) bool {
 		return at.method == viaOverallPosition && mayBeOtherSeason(p, at) &&
@@ -192,7 +180,7 @@ func mayBeOtherSeason(p *placer, at placement) bool {
 	}
 	plain := longestTitlePrefix(t.norm, p.titles)
 	switch {
-	case p.isShowTitle(t.norm, nil), p.anotherTitleNamesShow():
+	case p.isShowTitle(t.norm, nil), endsLikeShowTitle(t.text, p.titles), p.anotherTitleNamesShow():
 		return false
 	case title.Script(t.norm) != "ja" && p.isShowTitle(t.norm, title.MayBeReading) &&
 		(plain == "" || !p.isShowTitle(plain, title.MayBeReading)) && !p.hasCloserReading(t):
@@ -200,13 +188,17 @@ func mayBeOtherSeason(p *placer, at placement) bool {
 	case plain == "" && len(p.specials) < p.highestNumber() && longerTitlesExist(p, t.norm):
 		return false
 	}
-	last := 0 // the last season that has this title and a number; an arc has numbers of its own, which are lower
+	last, ofShow := 0, 0 // the last seasons that have this title or the show's and a number; an arc has its own numbers
 	for _, o := range p.titles {
-		if o.base == t.norm {
+		switch o.base {
+		case t.norm:
 			last = max(last, o.sequel.Season)
+		case plain:
+			ofShow = max(ofShow, o.sequel.Season)
 		}
 	}
-	return last < p.episodes[len(p.episodes)-1].season
+	return last < p.episodes[len(p.episodes)-1].season ||
+		ofShow > 1 && p.isShowTitle(plain, title.MayBeReading) && !words().wholeShowWords[textAfterTitle(t.norm, p.titles)]
 }
 
 // anotherTitleNamesShow reports whether the name also has an official title of the show, not just as a piece of a

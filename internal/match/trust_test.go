@@ -62,7 +62,8 @@ func TestFilesOfAFolderHaveOneNumbering(t *testing.T) {
 
 func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 	titled := func(alt ...string) *world {
-		plain := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, "1-3@2010-08-01"), season(1, "1-12@2009-04-03"),
+		plain := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, "1-3@2010-08-01"), season(1,
+			"1-12@2009-04-03"),
 			season(2, "1-26@2010-04-07"))
 		return &world{entries: []*Entry{plain.alt(alt...)}}
 	}
@@ -86,7 +87,8 @@ func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 		{"a single mark is spelling", titled("Lantern Club!"), rel("Lantern Club!"), "S01E03"},
 		{"a part that no season is called", titled("Lantern Club Z"), rel("Lantern Club Z"), "S01E03?"},
 		{
-			"a word before the title as it is read", &world{entries: []*Entry{series(30, "Beacon Club", "灯台クラブものがたり",
+			"a word before the title as it is read", &world{entries: []*Entry{series(30, "Beacon Club",
+				"灯台クラブものがたり",
 				2009, season(1, "1-12@2009-04-03"), season(2, "1-26@2010-04-07")).
 				alt("Toudai Kurabu Monogatari", "Shin Toudai Kurabu Monogatari")}}, rel("Shin Toudai Kurabu Monogatari"), "S01E03?",
 		},
@@ -102,7 +104,8 @@ func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 			"Latin letters right behind the title", titled("ランタンクラブNEXT"),
 			rel("ランタンクラブ", also("ランタンクラブNEXT")), "S01E03?",
 		},
-		{"an arc that goes on with a number of its own", &world{entries: []*Entry{series(30, "Lantern Club", "ランタンクラブ",
+		{"an arc that goes on with a number of its own", &world{entries: []*Entry{series(30, "Lantern Club",
+			"ランタンクラブ",
 			2009, season(1, "1-12@2009-04-03"), season(2, "1-26@2010-04-07"), season(3, "1-12@2012-04-07")).
 			alt("Light Circle", "Light Circle 2nd Season")}}, rel("Light Circle"), "S01E03?"},
 		{"a series in place of an OVA", titled("Lantern Club TV"), rel("Lantern Club TV"), "S01E03?"},
@@ -139,7 +142,8 @@ func TestTitlesThatOthersGoOnFromAreTheShows(t *testing.T) {
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			club := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, "1-3@2010-08-01"), season(1, "1-12@2009-04-03"),
+			club := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, "1-3@2010-08-01"), season(1,
+				"1-12@2009-04-03"),
 				season(2, "1-26@2010-04-07"))
 			got, all := decideFolder(&world{entries: []*Entry{club.alt(row.alt...)}}, rel(row.title), row.number)
 			if got[0] != row.want {
@@ -182,7 +186,8 @@ func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
 			"S01E04?",
 		},
 		{
-			"so does what the show is called", series(31, "Lantern Movie", "ランタンムービー", 2009, first), rel("Lantern Movie"), 4,
+			"so does what the show is called", series(31, "Lantern Movie", "ランタンムービー", 2009, first),
+			rel("Lantern Movie"), 4,
 			"S01E04",
 		},
 		{
@@ -211,7 +216,10 @@ func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
 			"a year of two seasons", club(season(1, "1-12@2009-01-03"), season(2, "1-26@2009-08-07")).alt("Light"),
 			rel("Light", of(2009)), 1, "S01E01?",
 		},
-		{"an alternative title in kana", club(first, second).alt("らんたんくらぶ 永遠"), rel("らんたんくらぶ 永遠"), 1, "S01E01?"},
+		{
+			"an alternative title in kana", club(first, second).alt("らんたんくらぶ 永遠"),
+			rel("らんたんくらぶ 永遠"), 1, "S01E01?",
+		},
 		{"counted from the first season", club(first, second), rel("Lantern Club"), 14, "S02E02"},
 		{"or a number of the second", club(first, second).alt("Light"), rel("Light"), 14, "S02E02?"},
 		{"a part of the show", club(first, second), rel("Lantern Club Part 2", inPart(2)), 3, "S02E03"},
@@ -238,10 +246,6 @@ func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
 			rel("Lantern Club", inSeason(1)), 14, "S02E02",
 		},
 		{
-			"which came years later", club(season(1, "1-12@2009-04-03"), season(2, "1-12@2012-04-07")),
-			rel("Lantern Club", inSeason(1)), 14, "S02E02?",
-		},
-		{
 			"a third season that the second holds after a pause", club(first, season(2, "1-12@2010-04-07", "13-24@2011-04-06")),
 			rel("Lantern Club", inSeason(3)), 7, "S02E19",
 		},
@@ -259,12 +263,14 @@ func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
 		},
 		{
 			"a title that reads like the show's, and another reads exactly like it",
-			series(31, "Beacon Hill", "灯守山 星屑たちの夜", 2009, first, second).alt("Toumoriyama: Hoshikuzu-tachi no Yoru",
+			series(31, "Beacon Hill", "灯守山 星屑たちの夜", 2009, first,
+				second).alt("Toumoriyama: Hoshikuzu-tachi no Yoru",
 				"Toumoriyama: Inochi no Tani"), rel("Toumoriyama: Inochi no Tani"), 3, "S01E03?",
 		},
 		{
 			"a title that reads like the show's, and no other does",
-			series(31, "Beacon Hill", "灯守山 星屑たちの夜", 2009, first, second).alt("Toumoriyama: Hoshikuzutachi no Yoru"),
+			series(31, "Beacon Hill", "灯守山 星屑たちの夜", 2009, first,
+				second).alt("Toumoriyama: Hoshikuzutachi no Yoru"),
 			rel("Toumoriyama: Hoshikuzutachi no Yoru"), 3, "S01E03",
 		},
 		{
@@ -281,6 +287,52 @@ func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
 			"a subtitle, and the second season has two cours",
 			club(first, season(2, "1-12@2010-04-07", "13-24@2010-10-06")).alt("Lantern Club Double"),
 			rel("Lantern Club Double"), 3, "S01E03?",
+		},
+		{
+			"a subtitle in place of the show's own", series(31, "Beacon Isle: First Choir", "灯島 はじめの合唱",
+				2009, first,
+				second).alt("Beacon Isle: Long Nights"), rel("Beacon Isle: Long Nights"), 3, "S02E03",
+		},
+		{
+			"a word in place of one of the show's", series(31, "Beacon Dusk Tales", "灯島", 2009, first, second).alt(
+				"Beacon Morning Tales"), rel("Beacon Morning Tales"), 3, "S02E03",
+		},
+		{
+			"another spelling of a word of the show's", series(31, "Beacon Morning Tales", "灯島", 2009, first, second).alt(
+				"Beacon Mornings Tales"), rel("Beacon Mornings Tales"), 3, "S01E03?",
+		},
+		{
+			"a word in place of one, and the title is counted", series(31, "Beacon Dusk Tales", "灯島", 2009, first,
+				second).alt(
+				"Beacon Morning Tales", "Beacon Morning Tales 2"), rel("Beacon Morning Tales"), 3, "S01E03",
+		},
+		{
+			"more behind the show's title, without its punctuation", series(31, "灯島，合唱团。", "灯島合唱",
+				2009, first, second).alt(
+				"灯島合唱团[DOUBLE]"), rel("灯島合唱团[DOUBLE]"), 3, "S02E03",
+		},
+		{
+			"a part's subtitle and its number", club(first, second, season(3, "1-12@2012-04-07", "13-24@2012-10-06")).alt(
+				"Lantern Club Double"), rel("Lantern Club Double", inPart(2)), 3, "S03E15",
+		},
+		{
+			"the same where two seasons have parts", club(season(1, "1-12@2009-04-07", "13-24@2009-10-06"), second,
+				season(3, "1-12@2012-04-07", "13-24@2012-10-06")).alt("Lantern Club Double"),
+			rel("Lantern Club Double", inPart(2)), 3, "-",
+		},
+		{
+			"the subtitle of the show's own title", series(31, "Lantern Club: Dawn Choir", "灯島", 2009, first, second).alt(
+				"Akari Kurabu", "Akari Kurabu: Dawn Choir"), rel("Akari Kurabu: Dawn Choir"), 3, "S01E03",
+		},
+		{
+			"a sequel's title that is counted too", club(first, second).alt("Lantern Club 2", "Lantern Club Forever",
+				"Lantern Club Forever 2"), rel("Lantern Club Forever"), 3, "S01E03?",
+		},
+		{
+			"a title in two by a slash", club(first, second).alt("Lantern Club Light R2"),
+			rel("Light R2", func(r *release.Release) {
+				r.Titles = append(r.Titles, release.Title{Text: "Lantern Club", From: release.FromFolder})
+			}), 3, "S02E03",
 		},
 		{"the film's title beside it", club(first), read(rel("Lantern Club"), "剧场版 Lantern Club"), 1, "S01E01?"},
 	} {
@@ -328,7 +380,8 @@ func TestAFolderIsDoubtedAsOne(t *testing.T) {
 
 // With more marks than the show has, the number of files tells the season.
 func TestTheLengthOfAFolderTellsItsSeason(t *testing.T) {
-	club := series(30, "Lantern Club!", "ランタンクラブ！", 2009, season(1, "1-12@2009-04-03"), season(2, "1-26@2010-04-07"))
+	club := series(30, "Lantern Club!", "ランタンクラブ！", 2009, season(1, "1-12@2009-04-03"), season(2,
+		"1-26@2010-04-07"))
 	got, _ := decideFolder(&world{entries: []*Entry{club.alt("Lantern Club!!")}}, rel("Lantern Club!!"), 1, 2, 26)
 	if text := strings.Join(got, " "); text != "S02E01 S02E02 S02E26" {
 		t.Error(text)
