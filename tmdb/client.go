@@ -62,11 +62,9 @@ func (o Options) redactedString() string {
 	case strings.TrimSpace(o.APIKey) != "":
 		credential = "api_key"
 	}
-	host := o.BaseURL
+	host := "invalid"
 	if base, err := parseBaseURL(o.BaseURL); err == nil {
 		host = base.String()
-	} else if host != "" {
-		host = "invalid"
 	}
 	return fmt.Sprintf("tmdb.Options{BaseURL:%s Credential:%s}", host, credential)
 }

@@ -33,22 +33,18 @@ func drawChart(title, unit string, list []sample, span time.Duration, curves ...
 	}
 	end := list[len(list)-1].at
 	begin := end.Add(-span)
-	most := 0.0
-	for _, s := range list {
-		for _, c := range curves {
-			most = max(most, c.value(s))
-		}
-	}
-	top, tick := chart.AxisScale(max(most, 1))
-	p := chart.Plot{Left: chartLeft, Right: chartWidth - 4, Top: chartTop, Bottom: chartBottom, Length: span, Max: top}
+	most := 1.0
 	var b, words strings.Builder
 	for _, c := range curves {
 		low, high := c.value(list[0]), 0.0
 		for _, s := range list {
 			low, high = min(low, c.value(s)), max(high, c.value(s))
 		}
+		most = max(most, high)
 		fmt.Fprintf(&words, "%s: now %.3g%s, from %.3g to %.3g. ", c.name, c.value(list[len(list)-1]), unit, low, high)
 	}
+	top, tick := chart.AxisScale(most)
+	p := chart.Plot{Left: chartLeft, Right: chartWidth - 4, Top: chartTop, Bottom: chartBottom, Length: span, Max: top}
 	fmt.Fprintf(&b, `<figure><figcaption>%s <span class=soft>%s</span></figcaption><svg viewBox="0 0 %d %d" role="img" `+
 		`aria-label="%s, %s">`,
 		template.HTMLEscapeString(title), template.HTMLEscapeString(words.String()), chartWidth, chartHeight,

@@ -43,7 +43,7 @@ type observer struct {
 	awaitPolls  int       // how many of the latest polls in a row found the run waiting for another process's request
 	waiting     []ratelimit.WaitInfo
 	pauseStatus int       // the HTTP status that caused this process's latest pause
-	longPause   time.Time // when the latest pause ends that was longer than noticeablePause
+	longPause   time.Time // when the latest pause ends that was longer than a minute
 }
 
 func (o *observer) onOrphans(f ratelimit.Orphans) {
@@ -129,9 +129,6 @@ func (o *observer) onTransition(t ratelimit.Transition) {
 		slog.String("from", t.From.String()), slog.String("to", t.To.String()), slog.String("reason", t.Reason.String()))
 }
 
-// noticeablePause is the shortest pause that the log reports as a warning.
-const noticeablePause = time.Minute
-
 func (o *observer) onAnswer(a ratelimit.Answer) {
 	o.setGauges(a.Gauges)
 	o.logKeyChanges(a)
@@ -164,7 +161,7 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 	if a.Pause > 0 {
 		o.mu.Lock()
 		o.pauseStatus = a.Status
-		if now := time.Now(); a.Pause > noticeablePause {
+		if now := time.Now(); a.Pause > time.Minute {
 			if now.After(o.longPause) {
 				level = slog.LevelWarn // once: answers of requests that were under way may pause again
 			}

@@ -184,7 +184,8 @@ func (g *Gateway) queueWait(t *ticket) time.Duration {
 
 func (g *Gateway) refuseFull(why *reason, t *ticket) *refusal {
 	r := refuse(why, "")
-	r.retryIn = max(g.queueWait(t), time.Second)
+	byTurns := time.Duration(g.queue.countAhead(t)+1) * time.Duration(g.flights.turn.Load())
+	r.retryIn = max(g.queueWait(t), min(byTurns, time.Minute), time.Second)
 	return r
 }
 

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -57,8 +58,11 @@ type flights struct {
 	waiting          int            // number of flights not sent yet
 	waitingPerClient map[string]int // the same by client
 	backgroundCount  int
+	lastSent         time.Time // when a question was last sent while others waited; zero: nobody waits
 	closed           bool
 	running          sync.WaitGroup
+
+	turn atomic.Int64 // mean time between the latest questions that were sent, in nanoseconds; 0: nobody waits
 }
 
 const maxBackgroundFlights = 64
@@ -158,6 +162,7 @@ func (fs *flights) markSent(f *flight) {
 	if first {
 		f.sentAt = now
 		fs.removeWaiting(f)
+		fs.countTurn(now)
 	}
 	f.setOnWire(true)
 	fs.mu.Unlock()
@@ -170,6 +175,20 @@ func (fs *flights) markSent(f *flight) {
 	}
 	fs.g.upstream.Metrics().Observe(metrics.GatewayWait, waited, f.ticket.class.String())
 	fs.g.logSlot(level, "slot_acquired", f, slog.Duration("waited", waited))
+}
+
+// countTurn notes that a question was sent.
+func (fs *flights) countTurn(now time.Time) {
+	last, mean := fs.lastSent, fs.turn.Load()
+	switch took := int64(now.Sub(last)); {
+	case fs.waiting == 0:
+		now, mean = time.Time{}, 0
+	case !last.IsZero():
+		mean = cmp.Or(mean, took)
+		mean += (took - mean) / 8
+	}
+	fs.lastSent = now
+	fs.turn.Store(mean)
 }
 
 func (fs *flights) markReturned(f *flight, sent time.Time, answered bool) {

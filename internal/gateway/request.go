@@ -1,8 +1,7 @@
 package gateway
 
 import (
-	"encoding/binary"
-	"encoding/hex"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -98,9 +97,7 @@ func requestID(r *http.Request) string {
 	if id := r.Header.Get("X-Request-Id"); isSafeID(id) {
 		return id
 	}
-	var id [8]byte
-	binary.BigEndian.PutUint64(id[:], rand.Uint64()) // it need not be secret
-	return hex.EncodeToString(id[:])
+	return fmt.Sprintf("%016x", rand.Uint64()) // it need not be secret
 }
 
 func listItems(values []string) []string {
@@ -152,12 +149,9 @@ func preferredWait(values []string) (time.Duration, bool) {
 // onlyIfCached reports whether Cache-Control has only-if-cached, the one directive that the gateway obeys. If it obeyed
 // no-cache, each reload in a browser would cost a request to TMDB.
 func onlyIfCached(values []string) bool {
-	for _, item := range listItems(values) {
-		if strings.EqualFold(item, "only-if-cached") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(listItems(values), func(item string) bool {
+		return strings.EqualFold(item, "only-if-cached")
+	})
 }
 
 const maxGateways = 16

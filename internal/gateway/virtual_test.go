@@ -279,3 +279,27 @@ func TestWhoHasNoPatienceFailsNobodyElse(t *testing.T) {
 		}
 	})
 }
+
+// Where slots are the limit and not the rate, the queue is as long as those who have just been let go had to wait.
+func TestARetryAfterIsByTheTurnsThatThereAre(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		b := begin(t, dir, "limiter: {concurrency_total: 1}\nserve: {acquire_timeout: {interactive: 9s}}\n")
+		b.apply(upstream.Scenario{Faults: []upstream.Fault{
+			{Do: upstream.Action{Kind: "delay", Delay: upstream.Duration(2 * time.Second)}},
+		}})
+		var asked []<-chan answered
+		for n := range 12 {
+			asked = append(asked, b.later(known(n)))
+		}
+		refused, longest := 0, 0
+		for _, ch := range asked {
+			if a := <-ch; a.status == http.StatusTooManyRequests {
+				refused, longest = refused+1, max(longest, a.own.RetryAfter)
+			}
+		}
+		if refused < 6 || longest < 2*(refused-2) || longest > 3*refused {
+			t.Errorf("%d refused, again after at most %d s", refused, longest)
+		}
+	})
+}

@@ -59,7 +59,6 @@ type Updater struct {
 // imported list is current.
 type Outcome struct {
 	Source    Source
-	URL       string
 	Unchanged bool
 	Err       error
 	Refused   error      // a warning: why an earlier address failed, or that no address has a newer list
@@ -204,7 +203,7 @@ func (u Updater) fetchNewest(
 	isExport := w.source == TVExport || w.source == FilmExport
 	for len(w.urls) > 0 && ctx.Err() == nil {
 		address := w.urls[0]
-		w.urls, out.URL = w.urls[1:], address
+		w.urls = w.urls[1:]
 		known, same := last, last.URL == address
 		if same && (isExport || // an export never changes once published
 			w.source == AniDB && u.Now().Sub(last.Imported) < minAniDBInterval && !last.Imported.After(u.Now())) {
