@@ -143,7 +143,7 @@ func defaultAnswer(q decide.Question) string {
 			return "1"
 		}
 	case q.Entry != nil && q.Guess != nil:
-		return pins.FormatEpisodes(guessedPlace(q.Guess).Episodes)
+		return ui.Numbers(guessedPlace(q.Guess).Episodes, ",")
 	}
 	return ""
 }
@@ -329,12 +329,12 @@ func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem lang.
 	switch text = strings.ToLower(text); text {
 	case "", "y", "yes":
 		v.Keep = true
-		return v, ""
 	case "n", "no":
 		v.Back = true
-		return v, ""
 	case "q", "quit":
 		v.Quit = true
+	}
+	if v.Keep || v.Back || v.Quit {
 		return v, ""
 	}
 	for _, s := range c.Scopes {

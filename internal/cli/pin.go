@@ -111,7 +111,7 @@ func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline, force bool)
 			case !e.HasSeason(*p.Season):
 				f.warn("%s, %s, has no season %d", p.Entry(), name, *p.Season)
 			case len(e.FindEpisodes(*p.Season, p.Episodes)) < len(p.Episodes):
-				f.warn("%s, %s, has no season %d episode %s", p.Entry(), name, *p.Season, pins.FormatEpisodes(p.Episodes))
+				f.warn("%s, %s, has no season %d episode %s", p.Entry(), name, *p.Season, ui.Numbers(p.Episodes, ","))
 			}
 			return nil
 		}
@@ -203,7 +203,7 @@ func pinTargetText(p pins.Pin) string {
 		entry += fmt.Sprintf(" offset %d", p.Offset)
 	}
 	if len(p.Episodes) > 0 {
-		entry += " " + lang.Sprintf("episode %s", pins.FormatEpisodes(p.Episodes))
+		entry += " " + lang.Sprintf("episode %s", ui.Numbers(p.Episodes, ","))
 	}
 	if p.Order != "" {
 		entry += " " + lang.Sprintf("order %s", ui.Printable(p.Order))

@@ -15,6 +15,7 @@ import (
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"
+	"github.com/anivault/anivault/internal/ui"
 )
 
 // Asker asks a person questions and waits for the answers. After an error, no more questions are asked.
@@ -288,7 +289,7 @@ func missingEpisode(e *match.Entry, at Place) lang.Text {
 	case !e.HasSeason(at.Season):
 		return lang.Textf("TMDB has no season %d", at.Season)
 	case len(e.FindEpisodes(at.Season, at.Episodes)) < len(at.Episodes):
-		return lang.Textf("season %d has no episode %s", at.Season, pins.FormatEpisodes(at.Episodes))
+		return lang.Textf("season %d has no episode %s", at.Season, ui.Numbers(at.Episodes, ","))
 	}
 	return ""
 }

@@ -140,7 +140,7 @@ func placeByPin(d match.Decision, r release.Release, pin pins.Pin, e *match.Entr
 		return d
 	case len(pin.Episodes) > 0:
 		d.Reason = lang.Textf("pinned to season %d episode %s, which %s does not have", *pin.Season,
-			pins.FormatEpisodes(pin.Episodes), pin.Entry())
+			ui.Numbers(pin.Episodes, ","), pin.Entry())
 	case placed != nil && (*placed == *pin.Season || *placed == 0):
 		return d
 	case !e.HasSeason(*pin.Season):

@@ -141,11 +141,6 @@ func ParseEpisodes(s string) (list []int, err error) {
 	return slices.Compact(list), nil
 }
 
-// FormatEpisodes writes episodes as ParseEpisodes reads them.
-func FormatEpisodes(list []int) string {
-	return ui.Numbers(list, ",")
-}
-
 const maxID = 1 << 31
 
 // ParseEntry reads "tv/26209", "movie/129", "tv:26209" or the URL of a page on themoviedb.org, such as
@@ -204,7 +199,7 @@ func (p Pin) String() string {
 		fmt.Fprintf(&b, " offset=%d", p.Offset)
 	}
 	if len(p.Episodes) > 0 {
-		b.WriteString(" episode=" + FormatEpisodes(p.Episodes))
+		b.WriteString(" episode=" + ui.Numbers(p.Episodes, ","))
 	}
 	switch {
 	case strings.HasPrefix(p.Order, orders.GroupPrefix):

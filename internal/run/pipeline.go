@@ -285,9 +285,9 @@ func (p *pipeline) write(out <-chan outputPart, emit func(*Line) error, written 
 		if !ok {
 			return failed
 		}
-		for _, record := range next.replayed {
+		for i := range next.replayed {
 			if failed == nil {
-				fail(p.emitRecord(record))
+				fail(p.emitRecord(next.replayed[i]))
 			}
 		}
 		written(len(next.replayed))
