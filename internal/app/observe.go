@@ -154,7 +154,7 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 		event = "429"
 	}
 	o.samples.add(o.sample(time.Now(), a.Gauges.State.String(), a.Gauges.Rate))
-	if !a.Outcome.Retryable() {
+	if !a.Outcome.Retryable() && a.Pause <= time.Minute {
 		return
 	}
 	level := slog.LevelInfo

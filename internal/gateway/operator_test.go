@@ -206,29 +206,41 @@ func TestCacheOnlyThatEndsByItselfSaysSo(t *testing.T) {
 }
 
 func TestALongPauseIsAWarningOnce(t *testing.T) {
-	b := start(t, setup{handler: func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/3/configuration" {
-				next.ServeHTTP(w, r)
-				return
+	for event, asked := range map[string]struct {
+		field, value string
+		status       int
+	}{
+		"429":   {"Retry-After", "120", http.StatusTooManyRequests},
+		"pause": {"RateLimit", `"client";r=0;t=120`, http.StatusOK}, // the last one before the limit
+	} {
+		t.Run(event, func(t *testing.T) {
+			b := start(t, setup{handler: func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.URL.Path != "/3/configuration" {
+						w.Header().Set(asked.field, asked.value)
+					}
+					if r.URL.Path != "/3/configuration" && asked.status != http.StatusOK {
+						w.WriteHeader(asked.status)
+						return
+					}
+					next.ServeHTTP(w, r)
+				})
+			}})
+			b.must(200, "/3/configuration")
+			open := b.up.shut()
+			defer open()
+			first, second := b.later(tv(9000001), "Prefer: wait=5"), b.later(tv(9000002), "Prefer: wait=5")
+			<-b.up.arrived
+			<-b.up.arrived
+			open()
+			<-first
+			<-second
+			for _, level := range []string{"WARN", "INFO"} {
+				line := regexp.MustCompile(` lvl=` + level + ` comp=ratelimiter .* event=` + event + ` sleep=2m`)
+				if n := len(line.FindAllString(b.log.String(), -1)); n != 1 {
+					t.Errorf("%d lines of level %s in\n%s", n, level, b.log.String())
+				}
 			}
-			w.Header().Set("Retry-After", "120")
-			w.WriteHeader(http.StatusTooManyRequests)
 		})
-	}})
-	b.must(200, "/3/configuration")
-	open := b.up.shut()
-	defer open()
-	first, second := b.later(tv(9000001), "Prefer: wait=5"), b.later(tv(9000002), "Prefer: wait=5")
-	<-b.up.arrived
-	<-b.up.arrived
-	open()
-	<-first
-	<-second
-	for _, level := range []string{"WARN", "INFO"} {
-		line := regexp.MustCompile(` lvl=` + level + ` comp=ratelimiter .* event=429 sleep=2m`)
-		if n := len(line.FindAllString(b.log.String(), -1)); n != 1 {
-			t.Errorf("%d lines of level %s in\n%s", n, level, b.log.String())
-		}
 	}
 }
