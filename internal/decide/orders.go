@@ -132,7 +132,7 @@ func (d *Deciders) Seasons(ctx context.Context, tv int, order string) ([]match.S
 		}
 		place = group.Place
 	}
-	out := []match.Season{}
+	var out []match.Season
 	for _, s := range e.Seasons {
 		for _, episode := range s.Episodes {
 			to := place(orders.Place{Season: s.Number, Episodes: []int{episode.Number}})
