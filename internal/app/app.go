@@ -145,18 +145,21 @@ func (a *App) renumber(ctx context.Context, r *report.Record) {
 	if order == orders.TMDB || r.Kind != string(match.TV) || r.Season == nil {
 		return
 	}
-	place := r.Orders.In(order)
-	if name, ok := strings.CutPrefix(order, orders.GroupPrefix); ok && r.Orders != nil {
-		group, err := a.deciders.Group(ctx, r.TMDBID, name)
-		if err != nil {
-			r.Renumber(order, nil)
-			r.Reason = ""
-			r.Fail(err, Explain)
-			return
+	place, err := r.Orders.In(order), error(nil)
+	switch {
+	case r.Orders == nil:
+	case strings.HasPrefix(order, orders.GroupPrefix):
+		var group *orders.Group
+		if group, err = a.deciders.Group(ctx, r.TMDBID, order[len(orders.GroupPrefix):]); err == nil {
+			place = group.Place(*r.Orders.TMDB)
 		}
-		place = group.Place(*r.Orders.TMDB)
+	case place == nil && r.Orders.Absolute == nil && *r.Season > 0: // TMDB's seasons could not be asked for
+		_, err = a.Entry(ctx, match.TV, r.TMDBID)
 	}
-	r.Renumber(order, place)
+	if r.Renumber(order, place); err != nil {
+		r.Reason = ""
+		r.Fail(err, Explain)
+	}
 }
 
 // AskAbout asks the user about the records of a Match that could not be decided, and replaces those that the answers

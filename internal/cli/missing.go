@@ -215,7 +215,7 @@ func (m *missingWriter) writeSeason(b *strings.Builder, g *report.Gap) {
 	}
 	switch {
 	case g.Season == nil, g.Unknown:
-		m.writeLine(b, len(head), head, "TMDB's list of its episodes is not available")
+		m.writeLine(b, len(head), head, "the list of its episodes is not available")
 	case g.IsAbsent():
 		m.writeLine(b, len(head), head, lang.Textf("missing: %s", lang.Count(g.Aired, "episode")))
 	case len(g.Missing) > 0:

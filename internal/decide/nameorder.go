@@ -83,8 +83,8 @@ func (d *Deciders) readInOrder(ctx context.Context, s *series, res *resolution) 
 			out = others(r)
 		}
 		season, stated := r.Season()
-		if order == orders.AniDB && len(r.Seasons) == 0 && !isSpecial(r) {
-			season, stated = 1, true // an anime has no seasons
+		if (order == orders.AniDB || order == orders.Absolute) && len(r.Seasons) == 0 && !isSpecial(r) {
+			season, stated = 1, true // they have no seasons
 		}
 		if numbers, whole := wholeNumbers(r.Episodes); stated && whole && r.Kind != release.Extra {
 			if at := toTMDB(orders.Place{Season: season, Episodes: numbers}); at != nil {

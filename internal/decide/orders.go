@@ -93,7 +93,7 @@ func (d *Deciders) readGroup(ctx context.Context, tv int, name string) (*orders.
 	}
 	var ids []string
 	for _, ref := range e.Groups {
-		if ref.ID == name || strings.EqualFold(ref.Name, name) {
+		if ref.ID == name || strings.EqualFold(ref.Name, strings.TrimSpace(name)) {
 			ids = append(ids, ref.ID)
 		}
 	}

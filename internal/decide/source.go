@@ -215,7 +215,7 @@ func tvEntry(d *tmdb.TVDetails) *match.Entry {
 	if d.EpisodeGroups != nil {
 		for _, g := range d.EpisodeGroups.Results {
 			e.Groups = append(e.Groups, match.GroupRef{
-				ID: g.ID, Name: g.Name, Type: g.Type, Parts: g.GroupCount, Episodes: g.EpisodeCount,
+				ID: g.ID, Name: strings.TrimSpace(g.Name), Type: g.Type, Parts: g.GroupCount, Episodes: g.EpisodeCount,
 			})
 		}
 	}

@@ -407,8 +407,10 @@ func (g *Group) ToTMDB(p Place) *Place {
 	return out
 }
 
-// Place returns the episodes' place in the group; nil if it does not have all of them in one part.
+// Place returns the episodes' place in the group; nil if it does not have all of them in one part, each once.
 func (g *Group) Place(p Place) *Place {
-	_, out := (*relation)(g).translate(0, spotsOf(0, p))
-	return out
+	if _, out := (*relation)(g).translate(0, spotsOf(0, p)); out != nil && len(out.Episodes) == len(p.Episodes) {
+		return out
+	}
+	return nil
 }

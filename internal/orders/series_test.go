@@ -248,6 +248,8 @@ func TestAGroupHasPartsAsSeasons(t *testing.T) {
 	g.Add(0, 3, 0, 1)
 	g.Add(1, 9, 1, 3) // in two parts
 	g.Add(1, 9, 2, 2)
+	g.Add(1, 7, 1, 4) // twice in one part
+	g.Add(1, 7, 1, 8)
 	for _, c := range []struct {
 		in   orders.Place
 		want *orders.Place
@@ -257,6 +259,7 @@ func TestAGroupHasPartsAsSeasons(t *testing.T) {
 		{orders.Place{Season: 0, Episodes: []int{3}}, &orders.Place{Season: 0, Episodes: []int{1}}},
 		{orders.Place{Season: 1, Episodes: []int{9}}, nil},
 		{orders.Place{Season: 1, Episodes: []int{3}}, nil},
+		{orders.Place{Season: 1, Episodes: []int{7}}, nil},
 		{orders.Place{Season: 1}, nil},
 	} {
 		if got := g.Place(c.in); !cmp.Equal(got, c.want) {
