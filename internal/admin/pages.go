@@ -178,7 +178,7 @@ func typedValue(r *http.Request, action, key string) string {
 type overviewData struct {
 	Status
 	Fields []formField
-	Charts []template.HTML
+	Charts []drawing
 }
 
 // overviewSettings are the settings that can be changed on the overview page. All others can be changed with the API
@@ -199,7 +199,7 @@ func (s *Server) overview(r *http.Request) (overviewData, error) {
 type accountData struct {
 	Account
 	Fields []formField
-	Charts []template.HTML
+	Charts []drawing
 }
 
 func (s *Server) accountsPage(r *http.Request) ([]accountData, error) {
