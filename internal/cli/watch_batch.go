@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/anivault/anivault/internal/apply"
@@ -99,12 +98,9 @@ func (w *watchRun) walkFolders(wanted map[string]bool, o *matchOptions) run.Prod
 // relativePath returns a path relative to the watched folder, with slashes; "" for a path outside of it.
 func (w *watchRun) relativePath(file string) string {
 	for _, root := range []string{w.path, w.tree.Root().Path} {
-		root = strings.TrimSuffix(filepath.ToSlash(root), "/") + "/"
-		if rest, ok := strings.CutPrefix(filepath.ToSlash(file)+"/", root); ok {
-			if rest == "" {
-				return "."
-			}
-			return strings.TrimSuffix(rest, "/")
+		rest, err := filepath.Rel(filepath.FromSlash(root), filepath.FromSlash(file))
+		if err == nil && filepath.IsLocal(rest) {
+			return filepath.ToSlash(rest)
 		}
 	}
 	return ""

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -160,12 +159,9 @@ func (s *System) markAll() {
 
 func (s *System) markDirty(dir string) {
 	if dir != s.extraDir {
-		rest, within := strings.CutPrefix(dir+"/", strings.TrimSuffix(s.tree.root.Path, "/")+"/")
-		if !within {
+		rest, err := filepath.Rel(s.tree.root.Path, dir)
+		if err != nil || !filepath.IsLocal(rest) {
 			return
-		}
-		if rest = strings.TrimSuffix(rest, "/"); rest == "" {
-			rest = "."
 		}
 		s.mu.Lock()
 		s.changedDirs[filepath.ToSlash(rest)] = true
