@@ -106,7 +106,7 @@ func NewTimeline(points []Point) *Timeline {
 	}
 	t.addStates(plot, spansOf(points), end)
 	for i := range 5 {
-		t.Ticks = append(t.Ticks, ui.Duration(plot.Length*time.Duration(i)/4))
+		t.Ticks = append(t.Ticks, lang.Say(ui.Duration(plot.Length*time.Duration(i)/4)))
 	}
 	return t
 }
@@ -173,8 +173,8 @@ func (t *Timeline) addStates(plot Plot, spans []Span, end time.Duration) {
 			t.HiddenStates++
 			continue
 		}
-		lasted := ui.Duration(s.To - s.From)
-		t.StateTexts = append(t.StateTexts, StateText{ui.Duration(s.From), s.State, lasted, class})
+		lasted := lang.Say(ui.Duration(s.To - s.From))
+		t.StateTexts = append(t.StateTexts, StateText{lang.Say(ui.Duration(s.From)), s.State, lasted, class})
 		said = append(said, lang.Sprintf("%s for %s", s.State, lasted))
 	}
 	t.Label = lang.Sprintf("The limiter during the run: %s", strings.Join(said, ", "))

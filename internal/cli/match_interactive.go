@@ -236,7 +236,7 @@ func (p *prompter) describe(q decide.Question) {
 		what = fmt.Sprintf("%s  %s/%d", title.WithYear(ui.Escaped(q.Entry.Title), q.Entry.Year), q.Entry.Kind, q.Entry.ID)
 	}
 	if n := len(q.Files); n > 1 {
-		what = lang.Sprintf("%s, this and %d more", what, n-1)
+		what = lang.Sprintf("%s (%s)", what, lang.Count(n, "file"))
 	}
 	if q.Reason != "" {
 		what += ": " + ui.Escaped(lang.Say(q.Reason))

@@ -217,7 +217,7 @@ func TestAPersonDecidesWhatIsInDoubt(t *testing.T) {
 		"[G] Aaa Nothing - 01.mkv  (", "Cowboy Bebop (1998)  tv/30991",
 		"  -> Cowboy Bebop (1998)  tv/30991\n     [G] Aaa Nothing - 01.mkv  ->  S01E01\n" +
 			"     [G] Aaa Nothing - 02.mkv  ->  S01E02\n",
-		"Bbb Nothing, this and 1 more: ", "Bbb Nothing - 02.mkv  ->  S01E02", "Ddd Nothing: ", "Title: ",
+		"Bbb Nothing (2 files): ", "Bbb Nothing - 02.mkv  ->  S01E02", "Ddd Nothing: ", "Title: ",
 		"nothing found for", "TMDB has no tv/99999999", "Spirited Away (2001)  movie/129", "a film has no episodes",
 		"Eee Nothing: ",
 	} {
@@ -372,7 +372,7 @@ func TestAChoiceIsShownBeforeItIsKept(t *testing.T) {
 		t.Error(diff)
 	}
 	for i, want := range []string{
-		"Aaa Nothing, this and 7 more: ", "-> Attack on Titan", "Aaa Nothing, this and 7 more: ", "01.mkv  ->  S01E01\n",
+		"Aaa Nothing (8 files): ", "-> Attack on Titan", "Aaa Nothing (8 files): ", "01.mkv  ->  S01E01\n",
 		"the others go with it", "01.mkv  ->  S02E01\n", "press Enter to save it", "season 2 has no episode 99",
 		"01.mkv  ->  S02E04\n",
 	} {

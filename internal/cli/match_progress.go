@@ -229,7 +229,7 @@ func elapsedText(d time.Duration) lang.Text {
 	if d < time.Second {
 		return ""
 	}
-	return lang.Text(ui.Countdown(d.Truncate(time.Second)))
+	return ui.Countdown(d.Truncate(time.Second))
 }
 
 const (

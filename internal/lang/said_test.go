@@ -22,7 +22,7 @@ var rows = flag.Bool("rows", false, "print what has no translation as entries of
 // speaking are the packages whose texts people read.
 var speaking = []string{
 	"cli", "report", "report/html", "run/results", "match", "decide", "library", "pins", "app", "config", "chart",
-	"organize", "organize/disk", "apply", "index", "watch",
+	"organize", "organize/disk", "apply", "index", "watch", "ui",
 }
 
 // Whatever is said to people is in the catalogue. To fill it in: go test ./internal/lang -run Said -rows

@@ -116,7 +116,7 @@ func effortLine(s Summary) string {
 	if all := s.CacheHits + s.CacheMisses; all > 0 {
 		parts = append(parts, lang.Sprintf("%d of %d answers from the cache", lang.Number(s.CacheHits), lang.Number(all)))
 	}
-	parts = append(parts, ui.Duration(time.Duration(s.ElapsedMS)*time.Millisecond))
+	parts = append(parts, lang.Say(ui.Duration(time.Duration(s.ElapsedMS)*time.Millisecond)))
 	if trouble := TroubleText(s.LimiterState); trouble != "" {
 		parts = append(parts, lang.Say(trouble))
 	}

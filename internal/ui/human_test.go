@@ -25,10 +25,10 @@ func TestDurations(t *testing.T) {
 		{-90 * time.Second, "0.0 s", "0 s", "-1m30s"},
 	} {
 		t.Run(tt.period, func(t *testing.T) {
-			if got := Duration(tt.d); got != tt.duration {
+			if got := Duration(tt.d).String(); got != tt.duration {
 				t.Errorf("Duration is %q, want %q", got, tt.duration)
 			}
-			if got := Countdown(tt.d); got != tt.countdown {
+			if got := Countdown(tt.d).String(); got != tt.countdown {
 				t.Errorf("Countdown is %q, want %q", got, tt.countdown)
 			}
 			if got := Period(tt.d); got != tt.period {

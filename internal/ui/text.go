@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // Dangerous reports whether a terminal or a page might interpret r instead of showing it: control characters, format
@@ -201,26 +203,26 @@ func WrapHanging(s string, width, indent int) string {
 }
 
 // Duration formats d for people, rounded down: "0.4 s", "12 s", "3m20s", "2h05m", "3d04h".
-func Duration(d time.Duration) string {
+func Duration(d time.Duration) lang.Text {
 	const day = 24 * time.Hour
 	switch d = max(d, 0); {
 	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", d.Truncate(100*time.Millisecond).Seconds())
+		return lang.Textf("%.1f s", d.Truncate(100*time.Millisecond).Seconds())
 	case d < time.Minute:
-		return fmt.Sprintf("%d s", d/time.Second)
+		return lang.Textf("%d s", d/time.Second)
 	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+		return lang.Textf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
 	case d < day:
-		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+		return lang.Textf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
 	}
-	return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
+	return lang.Textf("%dd%02dh", d/day, d%day/time.Hour)
 }
 
 // Countdown formats a remaining time in whole seconds, rounded up: "42 s", "3m20s".
-func Countdown(d time.Duration) string {
+func Countdown(d time.Duration) lang.Text {
 	d = (d + time.Second - 1).Truncate(time.Second)
 	if d < 10*time.Second {
-		return fmt.Sprintf("%d s", max(d, 0)/time.Second)
+		return lang.Textf("%d s", max(d, 0)/time.Second)
 	}
 	return Duration(d)
 }

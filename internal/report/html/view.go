@@ -92,7 +92,7 @@ func facts(s report.Summary) []fact {
 		{"answers from the cache", lang.Sprintf("%d of %d", hits, all)},
 		{"slowed down by TMDB (429)", fmt.Sprint(lang.Number(s.HTTP429))},
 		{"retries", fmt.Sprint(lang.Number(s.Retries))},
-		{"time", ui.Duration(time.Duration(s.ElapsedMS) * time.Millisecond)},
+		{"time", lang.Say(ui.Duration(time.Duration(s.ElapsedMS) * time.Millisecond))},
 	}
 	if s.LimiterState != "" {
 		f = append(f, fact{"limiter at the end", lang.Say(s.LimiterState)})
