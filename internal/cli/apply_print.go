@@ -139,7 +139,8 @@ func printResults(f *factory, indent string, out *apply.Outcome, text func(*appl
 		if line == "" {
 			continue
 		}
-		fmt.Fprintf(w, "%s%s  %s\n", indent, lang.Say(string(r.Status)), line)
+		line = indent + lang.Say(string(r.Status)) + "  " + line
+		fmt.Fprintln(w, ui.WrapHanging(line, f.streams.OutWidth(), len(indent)+4))
 		if r.Problem != nil {
 			fmt.Fprintf(w, "%s  (%s)\n", indent, problemText(r.Problem))
 		}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -55,26 +54,26 @@ func newConfigValidate(f *factory) *cobra.Command {
 func newConfigShow(f *factory) *cobra.Command {
 	var origin bool
 	cmd := f.setRunWithConfig(command("config_show"), textOrJSON, func(c invocation) error {
-		rows := []jsonSetting{}
+		settings := []jsonSetting{}
 		dirs := map[string]string{
 			"state_dir": c.cfg.Dirs.State, "cache_dir": c.cfg.Dirs.Cache, "data_dir": c.cfg.Dirs.Data,
 		}
 		for _, v := range c.cfg.Values() {
 			key := v.Setting.Key
-			rows = append(rows, jsonSetting{key, cmp.Or(v.Text, dirs[key]), v.Origin, v.Setting.Env})
+			settings = append(settings, jsonSetting{key, cmp.Or(v.Text, dirs[key]), v.Origin, v.Setting.Env})
 		}
 		if c.format == "json" {
-			return f.printIndentedJSON(rows)
+			return f.printIndentedJSON(settings)
 		}
-		w := tabwriter.NewWriter(f.streams.Out, 0, 0, 2, ' ', 0)
-		for _, r := range rows {
-			fmt.Fprintf(w, "%s\t", r.Key)
-			if origin { // before the value, which may be long
-				fmt.Fprintf(w, "%s\t", r.Origin)
+		var lines rows
+		for _, s := range settings {
+			text := ui.Printable(cmp.Or(s.Value, "-"))
+			if origin {
+				text += "  (" + s.Origin + ")"
 			}
-			fmt.Fprintln(w, ui.Printable(cmp.Or(r.Value, "-")))
+			lines.add(s.Key, "%s", strings.ReplaceAll(text, ",https://", ", https://")) // so that it can be wrapped
 		}
-		return w.Flush()
+		return lines.write(f.streams.Out, f.streams.OutWidth())
 	})
 	cmd.Flags().BoolVar(&origin, "origin", false, "show where each value comes from")
 	return cmd

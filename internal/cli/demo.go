@@ -138,9 +138,6 @@ func demoOrganize(f *factory, cmd *cobra.Command, lib, format string) error {
 // back. It makes files absolute, because they are relative to the previous folder.
 func enterDemoFolder(root string, files ...*string) (func(), error) {
 	for _, file := range files {
-		if *file == "-" {
-			continue
-		}
 		var err error
 		if *file, err = absoluteOrEmpty(*file); err != nil {
 			return nil, err
@@ -157,8 +154,8 @@ func enterDemoFolder(root string, files ...*string) (func(), error) {
 }
 
 func absoluteOrEmpty(path string) (string, error) {
-	if path == "" {
-		return "", nil
+	if path == "" || path == "-" {
+		return path, nil
 	}
 	return filepath.Abs(path)
 }

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,7 +71,7 @@ func newLimiterCacheOnly(f *factory) *cobra.Command {
 			if _, err := target.CacheOnly(ctx, t.AutoRecover); err != nil {
 				return err
 			}
-			f.say("paused: nothing is sent to TMDB until you run: anivault limiter resume\n")
+			f.say("paused: nothing is sent to TMDB; to go on: anivault limiter resume\n")
 			if t.AutoRecover > 0 {
 				f.say("it ends by itself in %s\n", ui.Period(t.AutoRecover))
 			}
@@ -149,21 +147,19 @@ func learnedText(s ratelimit.Status) lang.Text {
 
 func newLimiterRules(f *factory) *cobra.Command {
 	return f.setRun(command("limiter_rules"), textOrJSON, func(c invocation) error {
+		if c.format == "text" {
+			var text strings.Builder
+			writeRules(&text, f.streams.OutWidth())
+			_, err := io.WriteString(f.streams.Out, strings.TrimPrefix(text.String(), "\n"))
+			return err
+		}
 		var rows []jsonRule
 		for _, r := range machine.Rules() {
 			rows = append(rows, jsonRule{
 				fromStateNames(r), r.To.String(), r.Condition, r.Confirmation.String(), r.Reason.String(),
 			})
 		}
-		if c.format == "json" {
-			return f.printIndentedJSON(rows)
-		}
-		w := tabwriter.NewWriter(f.streams.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "FROM\tTO\tCONDITION\tCONFIRMATION\tREASON")
-		for _, r := range rows {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", strings.Join(r.From, ", "), r.To, r.Condition, r.Confirmation, r.Reason)
-		}
-		return w.Flush()
+		return f.printIndentedJSON(rows)
 	})
 }
 

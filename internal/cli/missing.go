@@ -189,15 +189,15 @@ func (m *missingWriter) renderTable(all [][]report.Gap) []byte {
 	return []byte(b.String())
 }
 
-// writeAbsent writes "  Title (1999)  S02, S04  24 episodes": the seasons of a series of which nothing is there.
+// writeAbsent writes "  Title (1999)  S02-S04, S06  24 episodes": the seasons of a series of which nothing is there.
 func (m *missingWriter) writeAbsent(b *strings.Builder, gaps []report.Gap) {
-	var seasons []string
+	var seasons []int
 	episodes := 0
 	for _, g := range gaps {
-		seasons = append(seasons, g.Label())
+		seasons = append(seasons, *g.Season)
 		episodes += len(g.Missing)
 	}
-	tail := strings.Join(seasons, ", ") + "  " + lang.Say(lang.Count(episodes, "episode"))
+	tail := strings.ReplaceAll(report.FormatRanges("S%02d", seasons), ",", ", ") + "  " + lang.Say(lang.Count(episodes, "episode"))
 	title := ui.Printable(gaps[0].Entry())
 	if m.opts.Width > 0 {
 		const spaces, minTitle = 4, 12

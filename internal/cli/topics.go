@@ -58,6 +58,9 @@ func writeFlags(cmd *cobra.Command, out io.Writer, width int) {
 func writeEnvironment(_ *cobra.Command, out io.Writer, width int) {
 	fmt.Fprintln(out, reflow(helpText("environment", lang.Current()), width))
 	for _, s := range config.Settings() {
+		if s.List {
+			s.Default = strings.ReplaceAll(s.Default, ",", ", ") // so that it can be wrapped
+		}
 		head := s.Env + " (" + s.Key
 		text := s.Doc
 		switch {
@@ -88,13 +91,17 @@ func writeExitCodes(_ *cobra.Command, out io.Writer, width int) {
 
 func writeLimiter(out io.Writer, width int) {
 	fmt.Fprintln(out, reflow(helpText("limiter_states", lang.Current()), width))
-	for _, r := range machine.Rules() {
-		text := lang.Say(r.Condition) + "; " + lang.Say(r.Confirmation.String())
-		writeEntry(out, fmt.Sprintf("%s -> %s (%s)", strings.Join(fromStateNames(r), ", "), r.To, r.Reason), text, width)
-	}
+	writeRules(out, width)
 	fmt.Fprintln(out, "\n"+lang.Say("Settings of the limiter, also keys of \"anivault limiter tune\":"))
 	for _, f := range ratelimit.Fields() {
 		writeEntry(out, f.Key+" ("+cmp.Or(f.Default(), "-")+")", f.Doc, width)
+	}
+}
+
+func writeRules(out io.Writer, width int) {
+	for _, r := range machine.Rules() {
+		text := lang.Say(r.Condition) + "; " + lang.Say(r.Confirmation.String())
+		writeEntry(out, fmt.Sprintf("%s -> %s (%s)", strings.Join(fromStateNames(r), ", "), r.To, r.Reason), text, width)
 	}
 }
 

@@ -73,14 +73,11 @@ func (e *ExistingFile) PutKey(key Key) error {
 // Backup copies the file to config.yaml.bak, readable only by its owner, and returns the path of the copy. If that file
 // exists, it uses config.yaml.bak.1 and so on.
 func (e *ExistingFile) Backup() (string, error) {
-	const most = 1000
-	for n := range most {
-		path := e.Path + ".bak"
-		if n > 0 {
-			path = fmt.Sprintf("%s.%d", path, n)
-		}
+	path := e.Path + ".bak"
+	for n := 1; ; n++ {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, fs.ErrExist) {
+			path = fmt.Sprintf("%s.bak.%d", e.Path, n)
 			continue
 		}
 		if err != nil {
@@ -89,7 +86,6 @@ func (e *ExistingFile) Backup() (string, error) {
 		_, err = f.Write(e.raw)
 		return path, errors.Join(err, f.Close())
 	}
-	return "", lang.Error("keep the config file as it was: there are %d backups of %s", most, e.Path)
 }
 
 func (e *ExistingFile) withKey(key Key) ([]byte, error) {

@@ -189,11 +189,11 @@ func (r Record) Place() string {
 	if r.Season != nil {
 		season = fmt.Sprintf("S%02d", *r.Season)
 	}
-	return season + formatRanges("E%02d", r.Episodes)
+	return season + FormatRanges("E%02d", r.Episodes)
 }
 
-// formatRanges formats sorted numbers with ranges: "1-12,14".
-func formatRanges(format string, n []int) string {
+// FormatRanges formats sorted numbers with ranges: "1-12,14".
+func FormatRanges(format string, n []int) string {
 	var parts []string
 	for i := 0; i < len(n); {
 		last := i

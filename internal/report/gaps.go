@@ -310,7 +310,7 @@ func (g *Gap) MissingRanges() string {
 		numbers[i] = e.Episode
 	}
 	slices.Sort(numbers)
-	return formatRanges("%d", numbers)
+	return FormatRanges("%d", numbers)
 }
 
 // heldFile is the file of an episode, with what its name says about its quality.

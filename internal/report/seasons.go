@@ -162,5 +162,5 @@ func (h *seasonRow) episodeRanges() string {
 		return "extras"
 	}
 	slices.Sort(h.episodes)
-	return strings.TrimSuffix(fmt.Sprintf("S%02d %s", h.key.season, formatRanges("%d", slices.Compact(h.episodes))), " ")
+	return strings.TrimSuffix(fmt.Sprintf("S%02d %s", h.key.season, FormatRanges("%d", slices.Compact(h.episodes))), " ")
 }
