@@ -56,7 +56,7 @@ func (o *matchOptions) checkInteractive() error {
 		return usagef("write the list to a file and give that file",
 			"--interactive reads answers from stdin, which carries the list")
 	case !o.f.streams.InTTY || !o.f.streams.ErrTTY:
-		return usagef("leave it out here; anivault pin PATH tv/ID makes a choice without asking",
+		return usagef("run it on a terminal, or choose without being asked: anivault pin PATH tv/ID",
 			"--interactive needs a terminal to ask on")
 	}
 	return nil
@@ -288,7 +288,7 @@ func (p *prompter) describeSeasons(q decide.Question) {
 var scopeTexts = map[decide.Scope]struct{ word, reach lang.Text }{
 	decide.ByTitle:  {"title", "every file with this title in its name, in any folder"},
 	decide.ByFolder: {"folder", "every file in it"},
-	decide.ByFiles:  {"file", "these alone, by their paths"},
+	decide.ByFiles:  {"file", "these files only"},
 }
 
 func (p *prompter) Confirm(ctx context.Context, c decide.Choice) (decide.Verdict, error) {
@@ -408,7 +408,7 @@ func (p *prompter) ShowSavedPins(c decide.Choice) {
 		if n := len(c.Pins); n > 1 {
 			what, first.Episodes = lang.Count(n, "file"), nil
 		} else {
-			reach = "this file alone"
+			reach = "this file only"
 		}
 	}
 	p.write(2, lang.Sprintf("pinned %s: %s (%s)", what, pinTargetText(first), reach))

@@ -197,7 +197,8 @@ func (m *missingWriter) writeAbsent(b *strings.Builder, gaps []report.Gap) {
 		seasons = append(seasons, *g.Season)
 		episodes += len(g.Missing)
 	}
-	tail := strings.ReplaceAll(report.FormatRanges("S%02d", seasons), ",", ", ") + "  " + lang.Say(lang.Count(episodes, "episode"))
+	ranges := strings.ReplaceAll(report.FormatRanges("S%02d", seasons), ",", ", ")
+	tail := ranges + "  " + lang.Say(lang.Count(episodes, "episode"))
 	title := ui.Printable(gaps[0].Entry())
 	if m.opts.Width > 0 {
 		const spaces, minTitle = 4, 12
