@@ -134,25 +134,14 @@ func initConfig(f *factory, cmd *cobra.Command, force bool) error {
 	case keepsFile && f.streams.InTTY:
 		f.say("%s is unchanged\n", ui.Printable(path))
 		return nil
-	case file != nil && !f.streams.InTTY:
-		if err := checkTokenGiven(path, file, keepsFile); err != nil {
-			return err
-		}
-	}
-	return storeKey(f, path, file, key, force)
-}
-
-func checkTokenGiven(path string, file *config.ExistingFile, keepsFile bool) error {
-	path = ui.Printable(path)
-	switch {
 	case keepsFile:
 		return usagef("for example: echo \"$TOKEN\" | anivault config init",
-			"stdin had no token, and %s already exists: it is unchanged", path)
-	case file.HoldsKey():
+			"stdin had no token, and %s already exists: it is unchanged", ui.Printable(path))
+	case file != nil && !f.streams.InTTY && file.HoldsKey():
 		return usagef("give the token on stdin: echo \"$TOKEN\" | anivault config init --force",
-			"%s holds a key, and stdin had no token: it is unchanged", path)
+			"%s holds a key, and stdin had no token: it is unchanged", ui.Printable(path))
 	}
-	return nil
+	return storeKey(f, path, file, key, force)
 }
 
 const tokenVariable = "ANIVAULT_TMDB_TOKEN"
