@@ -146,6 +146,7 @@ type verdict struct {
 	rows      []row
 	records   []record
 	undecided map[int]string // by row: why no catalogue tells its place
+	nameAlone map[int]bool   // rows whose season nothing but a season's name tells
 }
 
 // judge has the evaluation's scorer look at records.
@@ -159,7 +160,11 @@ func (b *bench) judge(rows []row, records []record) (*verdict, error) {
 		return nil, err
 	}
 	s, err := b.score(rows, output.Bytes(), "class", classOf, "-match")
-	return &verdict{s, rows, records, undecided}, err
+	if err != nil {
+		return nil, err
+	}
+	alone, err := b.nameAlone(rows, records)
+	return &verdict{s, rows, records, undecided, alone}, err
 }
 
 // classOf returns the kind of a generated name, or where a real one is from.
@@ -204,6 +209,7 @@ const (
 	idLine = iota
 	placedLine
 	decidedLine
+	otherwiseLine
 	numbersLine
 	allLine
 	wrongLine
@@ -226,6 +232,10 @@ var matchMeasures = []struct {
 	decidedLine: {label: "the same, where TMDB can tell", of: func(v *verdict, i int) (bool, bool) {
 		_, failed := v.failed[i]
 		return v.rows[i].Episode != nil && v.undecided[i] == "", !failed
+	}},
+	otherwiseLine: {label: "and not by a season's name alone", of: func(v *verdict, i int) (bool, bool) {
+		_, failed := v.failed[i]
+		return v.rows[i].Episode != nil && v.undecided[i] == "" && !v.nameAlone[i], !failed
 	}},
 	numbersLine: {label: "season, episodes right of right ids", column: "s/e"},
 	allLine:     {label: "all right", column: "full"},

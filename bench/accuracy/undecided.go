@@ -1,6 +1,13 @@
 package main
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/anivault/anivault/internal/title"
+)
 
 // series returns the catalogue's series by id.
 func (b *bench) series() (map[int]listedWork, error) {
@@ -52,6 +59,69 @@ func (w listedWork) undecided(p place) string {
 		return ""
 	}
 	return "there is no such season"
+}
+
+// nameAlone returns the rows whose season nothing but its name tells: what the name is read as has no season, part or
+// year, the longest title of the work in it is one of a later season without a number, and another later season is long
+// enough. Where TMDB's seasons have no names, the titles of these two seasons could be exchanged and TMDB would say the
+// same, so whoever places such a row guesses.
+func (b *bench) nameAlone(rows []row, records []record) (map[int]bool, error) {
+	works, err := b.series()
+	out := map[int]bool{}
+	for i, r := range rows {
+		var read struct {
+			Parsed struct {
+				Seasons    []int
+				Part, Year int
+			}
+		}
+		if r.Kind != "tv" || r.Episode == nil {
+			continue
+		}
+		if err := json.Unmarshal(records[i].raw, &read); err != nil {
+			return nil, err
+		}
+		said := read.Parsed
+		if len(said.Seasons) == 0 && said.Part == 0 && said.Year == 0 && works[r.TMDB].hasRivalSeason(r) {
+			out[i] = true
+		}
+	}
+	return out, err
+}
+
+// countedRE matches what numbers a season at the end of a title, as title.Compact writes it.
+var countedRE = regexp.MustCompile(`[0-9]|^(?:ii|iii|iv|v|vi|vii|viii|ix|x|zoku)$|第.[季期部章]|[기쿨]$|` +
+	`second|third|fourth|fifth|final|last|ichi|shichi|hachi|ni$|san$|shi$|go$|roku`)
+
+func (w listedWork) hasRivalSeason(r row) bool {
+	season, _ := r.Season.(float64)
+	_, last := bounds(r.Episode)
+	first, later := int(season), 0
+	for _, s := range w.Seasons {
+		if s.Number > 0 && !s.Stale {
+			first = min(first, s.Number)
+		}
+	}
+	for _, s := range w.Seasons {
+		if s.Number > first && !s.Stale && (s.Count == 0 || s.Count >= last) {
+			later++
+		}
+	}
+	name, longest, of := title.Compact(r.Input), "", 0.0
+	for _, t := range w.Titles {
+		text := title.Compact(t.Text)
+		if n, ok := t.Season.(float64); ok && len(text) > len(longest) && strings.Contains(name, text) {
+			longest, of = text, n
+		}
+	}
+	rest := longest
+	for _, t := range w.Titles {
+		after, ok := strings.CutPrefix(longest, title.Compact(t.Text))
+		if ok && t.Season == float64(first) && len(after) < len(rest) {
+			rest = after
+		}
+	}
+	return int(season) > first && later > 1 && of == season && rest != "" && !countedRE.MatchString(rest)
 }
 
 // claims counts the anime of the lists that have an episode of season 0.
