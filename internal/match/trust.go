@@ -88,6 +88,11 @@ var doubts = []struct {
 		}
 		return slices.ContainsFunc(p.titles, stating) && len(runsStartingIn(p.rel.Year, splitRuns(p.episodes, courPause))) > 1
 	}},
+	{"the next season began years later", 0.5, func(p *placer, at placement) bool {
+		list := seasonSlots(p.episodes, p.season)
+		return at.method == viaOverallPosition && p.statesSeason() && at.season == p.season+1 && firstAirYear(list) != 0 &&
+			firstAirYear(seasonSlots(p.episodes, at.season)) > list[len(list)-1].aired.Year()+1
+	}},
 	{"a later season has the number", 0.6, func(p *placer, at placement) bool {
 		return at.method == viaOverallPosition && mayBeOtherSeason(p, at) &&
 			slotsByNumber(seasonSlots(p.episodes, at.season), p.numbers) != nil

@@ -246,6 +246,10 @@ func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
 			rel("Lantern Club", inSeason(1)), 14, "S02E02",
 		},
 		{
+			"which came years later", club(season(1, "1-12@2009-04-03"), season(2, "1-12@2012-04-07")),
+			rel("Lantern Club", inSeason(1)), 14, "S02E02?",
+		},
+		{
 			"a third season that the second holds after a pause", club(first, season(2, "1-12@2010-04-07", "13-24@2011-04-06")),
 			rel("Lantern Club", inSeason(3)), 7, "S02E19",
 		},
