@@ -9,9 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/anivault/anivault/ratelimit"
 )
 
 // Valid returns nil if the response is TMDB's own: a 2xx whose body decodes as the type that req asks for, an error
@@ -52,9 +49,7 @@ func responseError(req *http.Request, resp *http.Response, body []byte) error {
 		*e = Error{HTTPStatus: e.HTTPStatus, Method: e.Method, Path: e.Path, Foreign: foreignReason(body)}
 	}
 	if e.Gateway != "" {
-		if wait, _ := ratelimit.ParseRetryAfter(resp.Header, time.Now()); wait.Present {
-			e.RetryAt = time.Now().Add(wait.Duration)
-		}
+		e.RetryAt = retryAt(resp)
 	}
 	if e.keyRefused() {
 		return &UnauthorizedError{Cause: e, WasSent: true, KeyAsToken: isTokenLikeKey(req)}

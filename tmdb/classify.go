@@ -132,6 +132,13 @@ func isGatewayDeferral(x exchange) bool {
 	return x.apiError.Gateway != "" && (x.status == 429 || x.status > 500)
 }
 
+func retryAt(resp *http.Response) time.Time {
+	if wait, _ := ratelimit.ParseRetryAfter(resp.Header, time.Now()); wait.Present {
+		return time.Now().Add(wait.Duration)
+	}
+	return time.Time{}
+}
+
 func isGatewayLoop(x exchange) bool {
 	return x.apiError.Gateway != "" && x.status == http.StatusLoopDetected
 }

@@ -59,10 +59,10 @@ func Explain(err error) (report.Code, lang.Text) {
 	case errors.Is(err, tmdb.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return report.CodeNotFound, textWithoutURL(err)
 	case errors.As(err, &answer):
-		switch answer.Outcome() {
-		case ratelimit.Client:
+		if answer.Outcome() == ratelimit.Client {
 			return report.CodeInternal, lang.TextOf(answer)
-		case ratelimit.Deferred:
+		}
+		if answer.Outcome() == ratelimit.Deferred {
 			return report.CodeUpstream, deferralText(answer)
 		}
 		return report.CodeUpstream, lang.TextOf(answer)
