@@ -35,6 +35,12 @@ func loadPins(store *pins.Store, warn func(error)) (*runPins, error) {
 		warn(warning)
 	}
 	ordered := slices.DeleteFunc(set.All(), func(p pins.Pin) bool { return p.Order == "" })
+	for i, p := range ordered {
+		other := func(o pins.Pin) bool { return o.ID == p.ID && o.Order != p.Order }
+		if slices.ContainsFunc(ordered[:i], other) {
+			warn(lang.Error("the pins have several orders of %s: the last one in the file counts", p.Entry()))
+		}
+	}
 	return &runPins{store: store, set: set, digest: set.Digest(), ordered: ordered}, nil
 }
 
