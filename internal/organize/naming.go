@@ -161,7 +161,9 @@ func (p *Planner) findFolder(e *plannedEntry, v *video, planned string) {
 		}
 	}
 	e.folder = p.folders.chooseTarget(v.target, planned)
-	e.code, e.why = e.folder.code, e.folder.why
+	if e.code, e.why = e.folder.code, e.folder.why; e.exists && e.code == "" {
+		p.keepStatedOrder(e, joinPath(p.opts.Targets[v.target].Path, e.folder.path))
+	}
 }
 
 func (p *Planner) nameEpisode(e *plannedEntry, v *video) {

@@ -97,12 +97,35 @@ func (p *Planner) skipStatedOrders() {
 
 func (p *Planner) statesOrder(dir string) bool {
 	catalogue := catalogueOf(path.Base(dir))
-	if catalogue == orders.TVDB || catalogue == orders.AniDB || p.folders.list(dir).find("tvshow.nfo") == nil {
+	if catalogue == orders.TVDB || catalogue == orders.AniDB {
 		return false
 	}
-	text, _ := p.disk.ReadEnds(joinPath(dir, "tvshow.nfo")) // what can't be read says nothing
-	order, ofTVDB := nfo.OrderIn(text)
+	order, ofTVDB := p.orderInNFO(dir)
 	return order != "" || ofTVDB && catalogue != orders.TMDB
+}
+
+func (p *Planner) orderInNFO(dir string) (displayOrder string, ofTVDB bool) {
+	if p.folders.list(dir).find("tvshow.nfo") == nil {
+		return "", false
+	}
+	text, _ := p.disk.ReadEnds(joinPath(dir, "tvshow.nfo")) // what can't be read says nothing
+	return nfo.OrderIn(text)
+}
+
+// keepStatedOrder takes the order of a show from the <displayorder> in its existing folder, for servers that obey it.
+// Of an episode group <displayorder> has only the type, so --order has to name the group.
+func (p *Planner) keepStatedOrder(e *plannedEntry, dir string) {
+	if e.order != orders.TMDB && e.order != orders.Absolute || !p.opts.NFO.ForOrders || p.opts.Renumber {
+		return
+	}
+	switch stated, _ := p.orderInNFO(dir); stated {
+	case "", e.order:
+	case orders.Absolute:
+		e.order = orders.Absolute
+	default:
+		e.code = CodeNoOrder
+		e.why = lang.Textf("tvshow.nfo in %s says the order %s: name its group with --order", dir, stated)
+	}
 }
 
 // findMixedOrders lists one folder of each show that has folders with different orders. It is called before the files

@@ -239,6 +239,38 @@ func TestAFolderKeepsItsOrder(t *testing.T) {
 	}
 }
 
+// A run that names no order adds to a library by the order that its tvshow.nfo says, where the server obeys that.
+func TestAFolderKeepsTheOrderOfItsNFO(t *testing.T) {
+	none := []string{"no_order", "no_order", "no_order", "no_order"}
+	for _, row := range []struct {
+		name, stated, asked string
+		obeyed              bool
+		want                []string
+		warned              bool
+	}{
+		{"absolute", "absolute", "tmdb", true, inOrderTrees["jellyfin absolute"], true},
+		{"absolute was asked for", "absolute", "absolute", true, inOrderTrees["jellyfin absolute"], false},
+		{"a group that was not named", "dvd", "tmdb", true, none, false},
+		{"a group that was named", "dvd", "group:DVD", true, inOrderTrees["jellyfin group:DVD"], false},
+		{"as broadcast", "aired", "tmdb", true, inOrderTrees["jellyfin tmdb"], false},
+		{"a server that ignores it", "absolute", "tmdb", false, inOrderTrees["jellyfin tmdb"], false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			records, paths := inOrder(row.asked)
+			note := "/out/Show (2020) [tmdbid-1]/tvshow.nfo: <displayorder>" + row.stated + "</displayorder>"
+			o := options(t, "jellyfin")
+			o.NFO.ForOrders = row.obeyed
+			r := planOf(o, tree(append(paths, note)...), records...)
+			if diff := gocmp.Diff(row.want, targetsOf(r, records)); diff != "" {
+				t.Error(diff)
+			}
+			if warnings := planWarnings(r); (len(warnings) > 0) != row.warned {
+				t.Errorf("%q", warnings)
+			}
+		})
+	}
+}
+
 func planWarnings(r *Result) (out []string) {
 	for _, w := range r.Warnings() {
 		if strings.HasPrefix(w.String(), "order_differs: ") {
