@@ -52,7 +52,7 @@ func readAccounts(ctx context.Context, f *factory, cfg *config.Config) ([]app.Ac
 
 func printAccounts(f *factory, list []app.AccountView) error {
 	if len(list) == 0 {
-		f.say("there is no key: %s\n", noKeyHint)
+		f.say("there is no key: %s\n", findHint("no_key"))
 		return nil
 	}
 	var lines [][]string
@@ -95,7 +95,7 @@ func standingText(a app.AccountView) string {
 func selectAccounts(cfg *config.Config, names []string) ([]config.Account, error) {
 	all := cfg.EffectiveAccounts()
 	if len(all) == 0 {
-		return nil, usagef(noKeyHint, noKeyMessage)
+		return nil, noKeyError()
 	}
 	if len(names) == 0 {
 		return all, nil

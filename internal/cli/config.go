@@ -155,7 +155,7 @@ func verifyKey(ctx context.Context, f *factory, cfg *config.Config, key config.K
 		hint := lang.Text("it was not written; " +
 			`copy the "API Read Access Token" from https://www.themoviedb.org/settings/api`)
 		if cause.Cause != nil && cause.Cause.Gateway != "" {
-			hint = clientTokenHint
+			hint = findHint("token_at_gateway")
 		}
 		return refusedCredentialError("token", cause, hint)
 	case ctx.Err() != nil:

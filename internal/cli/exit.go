@@ -198,14 +198,11 @@ func hintForError(err error) lang.Text {
 	return tmdbHint(err)
 }
 
-// Most users first see the error about a missing key, so its hint lists all steps.
-const noKeyMessage = "no TMDB key is set"
+// noKeyError is the first error that most users see, so its hint lists all steps.
+func noKeyError() error { return usagef(findHint("no_key"), "no TMDB key is set") }
 
-const noKeyHint = `a key is free: https://www.themoviedb.org/settings/api, "API Read Access Token"
-      then: export ANIVAULT_TMDB_TOKEN=...    or keep it: anivault config init
-      without a key: anivault demo, anivault parse, anivault match --offline`
-
-// hints has a hint for each tmdb.ConfigKind, and for names of commands that users of other programs try.
+// hints has hints about keys and answers, for each tmdb.ConfigKind, and for names of commands that users of other
+// programs try.
 var hints = wordlist.Table[struct {
 	Kind string
 	Hint lang.Text
@@ -222,20 +219,6 @@ func findHint(kind string) lang.Text {
 	}
 	return ""
 }
-
-const (
-	keyAsTokenHint = "the token looks like a v3 API key: set ANIVAULT_TMDB_API_KEY to it, " +
-		"or use the longer API read access token"
-	suspendedKeyHint = "TMDB suspended this key or its account: ask TMDB, or use another key"
-	wrongKeyHint     = "check ANIVAULT_TMDB_TOKEN (the API read access token) or ANIVAULT_TMDB_API_KEY " +
-		"on https://www.themoviedb.org/settings/api"
-
-	clientTokenHint = "a gateway has its own tokens and does not accept TMDB's: make one where it runs, anivault " +
-		"serve token new NAME, and set ANIVAULT_TMDB_TOKEN to it"
-
-	webPageHint = "something between here and TMDB answered with a web page: a login page of this network, a proxy, " +
-		"or an outage of TMDB's edge"
-)
 
 func tmdbHint(err error) lang.Text {
 	var (
@@ -255,7 +238,7 @@ func tmdbHint(err error) lang.Text {
 			"Some providers block it in their DNS; another resolver may help", ui.Escaped(dns.Name))
 	case errors.As(err, &decode) && decode.Reason == tmdb.ReasonHTML,
 		errors.As(err, &answer) && answer.Foreign == tmdb.ReasonHTML:
-		return webPageHint
+		return findHint("web_page")
 	}
 	return ""
 }
@@ -263,11 +246,11 @@ func tmdbHint(err error) lang.Text {
 func refusedKeyHint(e *tmdb.UnauthorizedError) lang.Text {
 	switch {
 	case e.Cause != nil && e.Cause.Gateway != "":
-		return clientTokenHint
+		return findHint("token_at_gateway")
 	case e.KeyAsToken:
-		return keyAsTokenHint
+		return findHint("v3_key_as_token")
 	case e.Cause != nil && (e.Cause.Code == tmdb.CodeSuspendedKey || e.Cause.Code == tmdb.CodeSuspended):
-		return suspendedKeyHint
+		return findHint("suspended_key")
 	}
-	return wrongKeyHint
+	return findHint("refused_key")
 }

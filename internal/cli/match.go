@@ -128,7 +128,7 @@ func (o *matchOptions) open(cmd *cobra.Command, args []string) (*config.Config, 
 		return nil, nil, err
 	}
 	if !o.offline && cfg.LacksKey() {
-		return nil, nil, usagef(noKeyHint, noKeyMessage)
+		return nil, nil, noKeyError()
 	}
 	produce, err := o.input(args)
 	return cfg, produce, err

@@ -105,7 +105,7 @@ func listOrders(f *factory, c invocation, offline bool) error {
 
 func withApp(ctx context.Context, f *factory, cfg *config.Config, offline bool, do func(*app.App) error) (err error) {
 	if !offline && cfg.LacksKey() {
-		return usagef(noKeyHint, noKeyMessage)
+		return noKeyError()
 	}
 	logs, err := f.openLogs(cfg, f.streams.Err, false)
 	if err != nil {

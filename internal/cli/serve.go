@@ -71,7 +71,7 @@ func loadServe(f *factory, cmd *cobra.Command, offline bool) (*config.Config, er
 		return nil, err
 	}
 	if !offline && cfg.LacksKey() {
-		return nil, usagef(noKeyHint, noKeyMessage)
+		return nil, noKeyError()
 	}
 	return cfg, nil
 }
