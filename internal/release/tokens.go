@@ -8,8 +8,7 @@ import (
 // span is a range of tokens [from, to).
 type span struct{ from, to int }
 
-func (s span) empty() bool         { return s.from >= s.to }
-func (s span) contains(i int) bool { return s.from <= i && i < s.to }
+func (s span) empty() bool { return s.from >= s.to }
 
 func (p *words) word(i int) string  { return p.text[p.tokens[i].start:p.tokens[i].end] }
 func (p *words) lower(i int) string { return p.lowerText[p.tokens[i].start:p.tokens[i].end] }
