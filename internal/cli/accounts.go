@@ -19,11 +19,6 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-func newAccounts(f *factory) *cobra.Command {
-	return commandGroup("accounts",
-		newAccountsList(f), newAccountsTest(f), newAccountsEnable(f, true), newAccountsEnable(f, false), newAccountsTune(f))
-}
-
 func newAccountsList(f *factory) *cobra.Command {
 	return f.setRunWithConfig(command("accounts_list"), textOrJSON, func(c invocation) error {
 		list, err := readAccounts(c.Context(), f, c.cfg)

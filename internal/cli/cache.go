@@ -18,13 +18,6 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-func newCache(f *factory) *cobra.Command {
-	return commandGroup("cache",
-		newCacheStats(f), newCacheList(f), newCacheGet(f), newCachePrune(f), newCacheCompact(f),
-		newCacheVerify(f), newCacheExport(f), newCacheImport(f), newCacheClear(f), newCachePath(f),
-	)
-}
-
 func (f *factory) cacheCommand(
 	cmd *cobra.Command, formats []string, do func(c invocation, store *cache.Store) error,
 ) *cobra.Command {

@@ -20,11 +20,6 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-func newConfig(f *factory) *cobra.Command {
-	return commandGroup("config",
-		newConfigShow(f), newConfigPath(f), newConfigValidate(f), newConfigInit(f))
-}
-
 func newConfigPath(f *factory) *cobra.Command {
 	return f.setRun(command("config_path"), nil, func(invocation) error {
 		path, err := config.FilePath(f.configFile, f.environ)

@@ -21,11 +21,6 @@ import (
 	"github.com/anivault/anivault/internal/version"
 )
 
-func newIndex(f *factory) *cobra.Command {
-	return commandGroup("index",
-		newIndexImport(f), newIndexUpdate(f), newIndexLookup(f), newIndexStats(f), newIndexMappings(f))
-}
-
 func (f *factory) indexCommand(
 	cmd *cobra.Command, formats []string, do func(c invocation, x *index.Index) error,
 ) *cobra.Command {

@@ -20,13 +20,6 @@ import (
 	"github.com/anivault/anivault/ratelimit/machine"
 )
 
-func newLimiter(f *factory) *cobra.Command {
-	return commandGroup("limiter",
-		newStatus(f, "limiter_show"), newLimiterTune(f), newLimiterCacheOnly(f), newLimiterResume(f),
-		newLimiterReset(f), newLimiterRules(f), newLimiterGraph(f), newLimiterSimulate(f),
-	)
-}
-
 // withTarget runs do with a target to change: the limiter that all processes share, or one account of it if account is
 // not "". It fails for a coordinator in memory, which other processes can't reach.
 func (f *factory) withTarget(cmd *cobra.Command, account string, do func(context.Context, operate.Target) error) error {

@@ -19,6 +19,7 @@ import (
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/run"
 	"github.com/anivault/anivault/internal/ui"
@@ -130,7 +131,7 @@ func (o *matchOptions) open(cmd *cobra.Command, args []string) (*config.Config, 
 	if !o.offline && cfg.LacksKey() {
 		return nil, nil, noKeyError()
 	}
-	produce, err := o.input(args)
+	produce, err := o.input(args, o.walkOptions(cfg))
 	return cfg, produce, err
 }
 
@@ -246,8 +247,16 @@ func checkPaths(f *factory, cmd *cobra.Command, args []string) error {
 	return usagef("for example: "+example, "no PATH given")
 }
 
+func (o *matchOptions) walkOptions(cfg *config.Config) library.Options {
+	options := library.Options{Excludes: o.exclude, OnRead: o.onFolder}
+	if set, err := pins.Open(cfg.Dirs.Data).Load(); err == nil && set.Len() > 0 { // the run reports the error
+		options.IsPinned = set.HasPath
+	}
+	return options
+}
+
 // input returns the source of the files to match. It fails before any work if no PATH exists or a list can't be opened.
-func (o *matchOptions) input(args []string) (run.Producer, error) {
+func (o *matchOptions) input(args []string, options library.Options) (run.Producer, error) {
 	if list := o.namesFrom + o.filesFrom; list != "" {
 		in, err := openInput(o.f, list)
 		if err != nil {
@@ -256,7 +265,7 @@ func (o *matchOptions) input(args []string) (run.Producer, error) {
 		if o.namesFrom != "" {
 			return run.Names(in), nil
 		}
-		return run.Files(in, o.nulSeparated, library.Options{Excludes: o.exclude, OnRead: o.onFolder}), nil
+		return run.Files(in, o.nulSeparated, options), nil
 	}
 	missing := slices.DeleteFunc(slices.Clone(args), func(path string) bool {
 		_, err := os.Lstat(path)
@@ -269,7 +278,7 @@ func (o *matchOptions) input(args []string) (run.Producer, error) {
 		return nil, usagef("check the spelling; paths with spaces need quotes",
 			"no such file or directory: %s", ui.Printable(args[0]))
 	}
-	walk := run.Walk(args, library.Options{Excludes: o.exclude, OnRead: o.onFolder})
+	walk := run.Walk(args, options)
 	o.secondWalk = walk
 	return walk, nil
 }

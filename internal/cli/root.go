@@ -132,10 +132,18 @@ func newRoot(f *factory) *cobra.Command {
 	completeWords(root, "color", "auto", "always", "never")
 
 	root.AddCommand(
-		newMatch(f), newSearch(f), newMissing(f), newParse(f), newPin(f), newUnpin(f), newPins(f), newIndex(f),
-		newOrganize(f), newApply(f), newUndo(f), newHistory(f), newVerify(f), newWatch(f),
-		newDemo(f), newStatus(f, "status"), newLimiter(f), newCache(f), newServe(f), newAccounts(f),
-		newConfig(f), newDoctor(f), newSchema(f), newVersion(f), newMan(f),
+		newMatch(f), newSearch(f), newMissing(f), newParse(f), newPin(f), newUnpin(f), newPins(f),
+		commandGroup("index", newIndexImport(f), newIndexUpdate(f), newIndexLookup(f), newIndexStats(f), newIndexMappings(f)),
+		newOrganize(f), newApply(f), newUndo(f), newHistory(f), newVerify(f), newWatch(f), newDemo(f), newStatus(f, "status"),
+		commandGroup("limiter", newStatus(f, "limiter_show"), newLimiterTune(f), newLimiterCacheOnly(f), newLimiterResume(f),
+			newLimiterReset(f), newLimiterRules(f), newLimiterGraph(f), newLimiterSimulate(f)),
+		commandGroup("cache", newCacheStats(f), newCacheList(f), newCacheGet(f), newCachePrune(f), newCacheCompact(f),
+			newCacheVerify(f), newCacheExport(f), newCacheImport(f), newCacheClear(f), newCachePath(f)),
+		newServe(f),
+		commandGroup("accounts", newAccountsList(f), newAccountsTest(f), newAccountsEnable(f, true),
+			newAccountsEnable(f, false), newAccountsTune(f)),
+		commandGroup("config", newConfigShow(f), newConfigPath(f), newConfigValidate(f), newConfigInit(f)),
+		newDoctor(f), newSchema(f), newVersion(f), newMan(f),
 	)
 	root.AddCommand(newTopics(f)...)
 	completeNames(f, root)

@@ -31,7 +31,8 @@ func newServe(f *factory) *cobra.Command {
 		return runServe(f, c.Command, cfg, offline)
 	})
 	addServeFlags(cmd, &offline)
-	cmd.AddCommand(newServeCheck(f), newServeToken(f))
+	cmd.AddCommand(newServeCheck(f),
+		commandGroup("serve_token", newServeTokenNew(f), newServeTokenList(f), newServeTokenRevoke(f)))
 	return cmd
 }
 
@@ -145,11 +146,6 @@ func openAdmin(f *factory, cfg *config.Config, service *gateway.Service, events 
 	slog.New(events.Handler()).Info("listening", slog.String("comp", "gateway"), slog.String("addr", page.URL()),
 		slog.String("for", "admins"))
 	return page, nil
-}
-
-func newServeToken(f *factory) *cobra.Command {
-	return commandGroup("serve_token",
-		newServeTokenNew(f), newServeTokenList(f), newServeTokenRevoke(f))
 }
 
 func newServeTokenNew(f *factory) *cobra.Command {

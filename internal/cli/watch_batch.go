@@ -84,7 +84,7 @@ func (w *watchRun) recordFolders(wanted map[string]bool, o *organizeRun) func(re
 }
 
 func (w *watchRun) walkFolders(wanted map[string]bool, o *matchOptions) run.Producer {
-	walk := run.Walk([]string{w.path}, library.Options{Excludes: o.exclude, OnRead: o.onFolder})
+	walk := run.Walk([]string{w.path}, o.walkOptions(w.cfg))
 	return func(ctx context.Context, yield func(run.Batch) error) error {
 		return walk(ctx, func(b run.Batch) error {
 			if b.Err == nil && wanted[w.relativePath(b.AbsDir)] { // package watch reports unreadable folders itself

@@ -26,6 +26,8 @@ type Options struct {
 	// OnRead, if not nil, is called for each folder that the walk reads, with its real path and its entries by name in
 	// byte order. The call is in the walk's goroutine, before the walk yields the folder.
 	OnRead func(real string, entries []Entry)
+	// IsPinned, if not nil, reports whether the user says what a file is. Such a file is media, whatever its name says.
+	IsPinned func(abs string) bool
 }
 
 // Entry is an entry of a folder as a walk saw it.
@@ -79,7 +81,7 @@ func NewWalker(o Options, yield func(Dir) error) (*Walker, error) {
 		return nil, err
 	}
 	links := &linkTracker{entered: map[string]bool{}, rootFiles: map[string]bool{}}
-	return &Walker{yield: yield, excludes: excludes, onRead: o.OnRead, links: links}, nil
+	return &Walker{yield: yield, excludes: excludes, options: o, links: links}, nil
 }
 
 // Root walks one more root. It does not yield files again that it has yielded for an earlier root.
@@ -96,7 +98,7 @@ func (w *Walker) Root(ctx context.Context, root string) error {
 type Walker struct {
 	yield    func(Dir) error
 	excludes patterns
-	onRead   func(real string, entries []Entry) // may be nil
+	options  Options
 	links    *linkTracker
 	listing  listing // of the folder that is being read
 	// subtitles has the subtitles in subtitlesDir, the folder of the latest root that is a file, by video. It is a cache,
@@ -273,8 +275,8 @@ func (w *Walker) readDir(ctx context.Context, f folder) (out Dir, below []folder
 		}
 	}
 	addSubtitles(out.Files, f.path, list.items)
-	if w.onRead != nil && readErr == nil {
-		w.onRead(f.real, list.entries())
+	if w.options.OnRead != nil && readErr == nil {
+		w.options.OnRead(f.real, list.entries())
 	}
 	return out, below, nil
 }
@@ -333,6 +335,7 @@ func (w *Walker) classify(
 	switch {
 	case it.err == nil && !it.info.Type.IsRegular():
 		file.Skip = SkipIrregular
+	case w.options.IsPinned != nil && w.options.IsPinned(abs+it.name):
 	case skipReason != "":
 		file.Skip = skipReason
 	default:

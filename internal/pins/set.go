@@ -220,6 +220,12 @@ func (s *Set) forPath(abs string) (Pin, bool) {
 	}
 }
 
+// HasPath reports whether there is a pin for abs itself, not for a folder above it.
+func (s *Set) HasPath(abs string) bool {
+	_, ok := s.winningLine[subject{true, pathKey(abs)}]
+	return ok
+}
+
 // ForTitle returns the pin for a title. If year is not 0, it first looks for the title with the year, as in "Title
 // 2019".
 func (s *Set) ForTitle(text string, year int) (Pin, bool) {

@@ -155,7 +155,7 @@ func TestTallyCountsMissingEpisodes(t *testing.T) {
 	want := "5 files: 5 matched (2 without an episode)\n0 requests to TMDB, 0.0 s\n\n" +
 		"2 matched without an episode: " + matchedWithoutEpisode.Meaning.String() +
 		"\n  a (2 files)\n    for example 1: no episode: it fits nowhere\n" +
-		"next: anivault pin a/1 tv/1 --season 1 --episode 1\n"
+		"next: anivault pin a/1 tv/1 --season 1 --episode N\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -329,17 +330,16 @@ func (t *Tally) Add(r Record) {
 	}
 }
 
-// pinCommand returns a command that says which episode a file is, by the numbers in its name where it has any.
+// pinCommand returns a command that says which episode a file is. What its name does not say is left to fill in.
 func pinCommand(r *Record) string {
-	season, episode := 1, 1.0
+	season, episode := "1", "N"
 	if p := r.Parsed; p != nil && p.Season != nil {
-		season = *p.Season
+		season = strconv.Itoa(*p.Season)
 	}
 	if p := r.Parsed; p != nil && len(p.Episodes) > 0 {
-		episode = p.Episodes[0]
+		episode = strconv.Itoa(int(p.Episodes[0]))
 	}
-	return fmt.Sprintf("anivault pin %s %s/%d --season %d --episode %d", ui.ShellWord(r.Path), r.Kind, r.TMDBID, season,
-		int(episode))
+	return "anivault pin " + ui.ShellWord(r.Path) + " " + r.Ref() + " --season " + season + " --episode " + episode
 }
 
 // Counts returns the numbers of files so far. The other fields of the summary are zero.
