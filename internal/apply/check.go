@@ -202,7 +202,7 @@ func (c *planChecker) checkSource(it *plannedOp, open *folderCache) *Problem {
 	case info.Size != o.Size || info.MTime != o.MTime || o.Inode != 0 && info.Inode != o.Inode:
 		return newProblem(CodeChanged)
 	}
-	if !hasStableInodes(it.sourceRoot) {
+	if r := it.sourceRoot; r.Inode == 0 || !stableInodes[strings.ToLower(r.Type)] {
 		if o.EndsSum, err = hashEnds(dir, o.From.Name, info.Size); err != nil {
 			return asProblem(err)
 		}

@@ -4,10 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"syscall"
-
-	"github.com/anivault/anivault/internal/organize"
 )
 
 func (r *run) probeName() string { return ".anivault-" + r.ID + "-probe" }
@@ -146,10 +143,6 @@ var stableInodes = map[string]bool{
 	"ext4": true, "xfs": true, "btrfs": true, "tmpfs": true, "f2fs": true, "zfs": true, "bcachefs": true,
 	"ramfs": true, "nfs": true,
 	"overlay": true, "ecryptfs": true, "ceph": true,
-}
-
-func hasStableInodes(r *organize.Root) bool {
-	return stableInodes[strings.ToLower(r.Type)] && r.Inode != 0
 }
 
 // Capabilities says what the file system of a folder supports, as found by trying.

@@ -155,7 +155,7 @@ func (o *matchOptions) check(args []string) error {
 	case o.namesFrom != "" && o.filesFrom != "":
 		return usagef("leave one of them out", "--names-from and --files-from can't be used together")
 	case o.nulSeparated && o.filesFrom == "":
-		return usagef("for example: find . -print0 | anivault match --files-from - -0", "-0 needs --files-from")
+		return usagef("for example: --files-from list.txt -0", "-0 needs --files-from")
 	case o.namesFrom != "" && len(args) > 0, o.filesFrom != "" && len(args) > 0:
 		return usagef("leave out PATH or the list", "PATH and a list can't be used together")
 	}
@@ -271,16 +271,19 @@ func (o *matchOptions) input(args []string, options library.Options) (run.Produc
 		_, err := os.Lstat(path)
 		return !errors.Is(err, fs.ErrNotExist)
 	})
-	if len(missing) == len(args) && args[0] == "" {
-		return nil, usagef("a variable in your script may be empty", "PATH is empty")
-	}
 	if len(missing) == len(args) {
-		return nil, usagef("check the spelling; paths with spaces need quotes",
-			"no such file or directory: %s", ui.Printable(args[0]))
+		return nil, missingPathError(args[0])
 	}
 	walk := run.Walk(args, options)
 	o.secondWalk = walk
 	return walk, nil
+}
+
+func missingPathError(path string) error {
+	if path == "" {
+		return usagef("a variable in your script may be empty", "PATH is empty")
+	}
+	return usagef("check the spelling; paths with spaces need quotes", "no such file or directory: %s", ui.Printable(path))
 }
 
 func openInput(f *factory, path string) (io.ReadCloser, error) {

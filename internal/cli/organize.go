@@ -66,7 +66,7 @@ func newOrganize(f *factory) *cobra.Command {
 	addPlanFlags(cmd)
 	flags.BoolVar(&o.inPlace, "in-place", false, "allow --to inside PATH, or PATH inside --to; files are moved")
 	flags.StringVar(&o.recordsFile, "from", "",
-		"read the records of match --format ndjson from `FILE` (- for stdin) instead of matching")
+		"read the records of match --format ndjson from `FILE` (- for stdin) instead of matching; PATH may be left out")
 	flags.StringVar(&o.planFile, "plan", "", "write the plan's text to `FILE` (- for stdout)")
 	flags.BoolVar(&o.yes, "yes", false, "carry the plan out without asking, as anivault apply does")
 	flags.BoolVar(&o.partial, "partial", false, "skip the units that can't be carried out, and do the others")
@@ -141,6 +141,10 @@ func (o *organizeRun) interactiveCommand(cmd *cobra.Command) string {
 }
 
 func (o *organizeRun) check(cmd *cobra.Command, args []string) error {
+	ofMatch := []string{"interactive", "files-from", "exclude", "type", "min-episode-confidence", "include-adult"}
+	if i := slices.IndexFunc(ofMatch, cmd.Flags().Changed); i >= 0 && cmd.Flags().Changed("from") {
+		return usagef("leave one of them out", "--from and --%s can't be used together: --from matches nothing", ofMatch[i])
+	}
 	switch {
 	case o.planFile != "" && cmd.Flags().Changed("format"):
 		return usagef("leave one of them out", "--plan and --format can't be used together: a plan has its own format")
@@ -149,19 +153,10 @@ func (o *organizeRun) check(cmd *cobra.Command, args []string) error {
 			"--yes and --plan can't be used together: one carries the plan out, the other saves it")
 	case o.yes && !apply.Supported:
 		return errUnsupported
-	case o.recordsFile != "" && o.match.interactive:
-		return usagef("leave one of them out", "--from and --interactive can't be used together: --from matches nothing")
-	case o.recordsFile != "" && o.match.filesFrom != "":
-		return usagef("leave one of them out", "--from and --files-from can't be used together")
-	case o.match.nulSeparated && o.match.filesFrom == "":
-		return usagef("for example: find . -print0 | anivault organize --files-from - -0 --to ~/Library",
-			"-0 needs --files-from")
-	case o.match.filesFrom != "" && len(args) > 0:
-		return usagef("leave out PATH or the list", "PATH and a list can't be used together")
 	case o.recordsFile == "" && o.match.filesFrom == "" && len(args) == 0:
 		return usagef("for example: anivault organize ~/Downloads --to /srv/library", "no PATH given")
 	}
-	if err := cmp.Or(o.match.checkExcludes(), o.match.checkInteractive()); err != nil {
+	if err := o.match.check(args); err != nil {
 		return err
 	}
 	if o.planFile == "" || o.planFile == "-" {

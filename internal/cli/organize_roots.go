@@ -53,8 +53,15 @@ func (o *organizeRun) openRoots(ctx context.Context, args []string) error {
 	}
 	for _, arg := range args {
 		info, err := os.Stat(arg)
-		if err != nil {
+		switch {
+		case o.recordsFile == "" && err != nil:
 			continue // the record of this path has the error
+		case errors.Is(err, fs.ErrNotExist):
+			return missingPathError(arg)
+		case err != nil:
+			return &exitError{code: exitUsage, err: err}
+		case o.recordsFile != "" && !info.IsDir():
+			return usagef("name its folder, or keep only its record", "--from: %s is not a folder", ui.Printable(arg))
 		}
 		dir := arg
 		if !info.IsDir() {

@@ -153,7 +153,8 @@ func isExtrasFolder(name string, items []item, parent folderContext) bool {
 		case it.isDir:
 			seasons = seasons || seasonFolder().MatchString(it.name)
 		case it.isVideo:
-			if m := episodeName().FindStringSubmatch(it.name); m != nil && sameWords(m[1], name) {
+			m := episodeName().FindStringSubmatch(it.name)
+			if m != nil && lettersOf(yearSuffix().ReplaceAllString(m[1], "")) == lettersOf(name) {
 				return false
 			}
 		}
@@ -162,10 +163,6 @@ func isExtrasFolder(name string, items []item, parent folderContext) bool {
 		return parent.hasSeasons || parent.hasVideos && !seasons
 	}
 	return parent.hasSeasons || parent.hasVideos || !seasons
-}
-
-func sameWords(a, b string) bool {
-	return lettersOf(yearSuffix().ReplaceAllString(a, "")) == lettersOf(b)
 }
 
 var yearSuffix = lazyregexp.New(`[ ._-]*[(\[]?(?:19|20)\d\d[)\]]?$`)
