@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +76,43 @@ func TestFlagsBeatEnvironmentBeatFileBeatsDefault(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A ~/ in the file or a variable is the home folder, as in a shell; any other ~ is a name.
+func TestHomeFolderInPaths(t *testing.T) {
+	src := home(t, "organize: {to: ~/Library, to_tv: ~x, to_movies: sub/~/y, exec: [~/hook, ~/kept]}\n"+
+		"log: {file: ~/anivault.log}\ntmdb: {ca_file: ~/none.pem}\n", "ANIVAULT_CACHE_DIR=~/c")
+	dir := strings.TrimPrefix(src.Environ[0], "HOME=")
+	cfg, _, err := Load(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for _, v := range cfg.Values() {
+		switch v.Setting.Key {
+		case "organize.to", "organize.to_tv", "organize.to_movies", "log.file", "tmdb.ca_file", "cache_dir":
+			got = append(got, v.Setting.Key+" "+v.Text)
+		}
+	}
+	for _, row := range [][2]string{
+		{"tmdb.ca_file", dir + "/none.pem"},
+		{"cache_dir", dir + "/c"},
+		{"log.file", dir + "/anivault.log"},
+		{"organize.to", dir + "/Library"},
+		{"organize.to_tv", "~x"},
+		{"organize.to_movies", "sub/~/y"},
+	} {
+		want = append(want, row[0]+" "+row[1])
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := cfg.Dirs.Cache, filepath.Join(dir, "c"); got != want {
+		t.Errorf("the cache is in %q, want %q", got, want)
+	}
+	if got, want := cfg.Organize.Exec, []string{dir + "/hook", "~/kept"}; !slices.Equal(got, want) {
+		t.Errorf("exec is %q, want %q", got, want)
 	}
 }
 

@@ -45,6 +45,9 @@ func Load(src Sources) (*Config, []lang.Text, error) {
 	problems := unknownKeys(file, in, settings)
 	for _, s := range settings {
 		val, err := effectiveValue(file, in, s, env, src.Flags)
+		if strings.HasPrefix(string(s.Allowed), "a path") || s.Args {
+			val.Text = expandHome(val.Text, env)
+		}
 		if err == nil && (val.Text != "" || s.Default != "") { // a setting with a default can't be empty
 			if err = s.set(val.Text); err != nil {
 				err = settingError(val, in, err)
@@ -73,6 +76,14 @@ func Load(src Sources) (*Config, []lang.Text, error) {
 		return &Config{Dirs: cfg.Dirs}, nil, err
 	}
 	return cfg, cfg.warnings(env), nil
+}
+
+// expandHome replaces a leading ~/, which no shell has replaced in a file or between quotes.
+func expandHome(path string, env map[string]string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && env["HOME"] != "" {
+		return env["HOME"] + "/" + rest
+	}
+	return path
 }
 
 type errorList []*Error
