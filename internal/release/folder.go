@@ -209,7 +209,8 @@ func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	saysMore := self.untagged && released
 	if self.untitled || self.startsWithDate || self.startsWithNumber && len(r.Episodes) > 0 ||
 		saysMore && !isSameWork(r, f.Titles) {
-		saysMore = saysMore && len(f.Episodes) == 1 && !p.announcesCount()
+		// "更新至12集" says how many episodes were out at the time
+		saysMore = saysMore && len(f.Episodes) == 1 && p.w.tagAt(p.marks.episodeSpan.from-1) != tagPromo
 		useFolderTitles(r, &f, self, saysMore)
 	} else {
 		addFolderTitles(r, &f)
@@ -262,9 +263,6 @@ func useFolderTitles(r, f *Release, self *nameFacts, hasEpisode bool) {
 		r.Group = f.Group
 	}
 }
-
-// announcesCount reports whether the folder's episode number is how many episodes were out at the time: "更新至12集".
-func (p *titleStage) announcesCount() bool { return p.w.tagAt(p.marks.episodeSpan.from-1) == tagPromo }
 
 // addFolderTitles adds the titles of a folder, and its year if both names are about the same work.
 func addFolderTitles(r, f *Release) {

@@ -189,8 +189,6 @@ func (p *pipeline) gatherBatches(found <-chan Batch, batches []Batch) []Batch {
 	return batches
 }
 
-func isUndecided(l *Line) bool { return errors.Is(l.Decision.Err, context.Canceled) }
-
 func (p *pipeline) startBatch(ctx context.Context, b *batchState, out chan<- outputPart, slots chan struct{},
 	resolving *sync.WaitGroup,
 ) {
@@ -298,7 +296,7 @@ func (p *pipeline) write(out <-chan outputPart, emit func(*Line) error, written 
 				rest()
 				<-line.done
 			}
-			if failed == nil && !isUndecided(line) {
+			if failed == nil && !errors.Is(line.Decision.Err, context.Canceled) {
 				fail(emit(line))
 			}
 			written(1)

@@ -29,7 +29,8 @@ var rules = []Rule{
 		Condition: "the first probe of a round from Sleep fails, and such rounds at the longest cooldown add up to " +
 			"cacheonly_after * sleep_max",
 		holds: func(f ruleInput) bool {
-			return f.roundFailed() && f.m.timeAtMaxCooldown+f.lastCooldownAtMax() >= f.t.cacheOnlyThreshold()
+			most := time.Duration(f.t.CacheOnlyAfter) * f.t.SleepMax
+			return f.roundFailed() && f.m.timeAtMaxCooldown+f.lastCooldownAtMax() >= most
 		},
 		enter: ruleInput.blockForAutoRecover,
 	}, {

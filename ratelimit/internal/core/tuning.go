@@ -62,11 +62,6 @@ func (t Tuning) WithDefaults() Tuning {
 	return t
 }
 
-// cacheOnlyThreshold returns how long failed Sleeps of the longest length may last in total before CacheOnly begins.
-func (t *Tuning) cacheOnlyThreshold() time.Duration {
-	return time.Duration(t.CacheOnlyAfter) * t.SleepMax
-}
-
 func (t *Tuning) normalPace() pace { return pace{t.RateBase, t.bucketCap()} }
 
 func (t *Tuning) bucketCap() float64 {

@@ -171,15 +171,11 @@ func (b *Backend) ensureAlive(boot time.Duration) error {
 	b.aliveCheckAt = boot + aliveCheckInterval
 	if boot >= b.sweepAt || boot < b.sweepAt-sweepInterval {
 		b.sweepAt = boot + sweepInterval
-		b.sweep()
+		for _, name := range b.aliveNames() {
+			lockfile.RemoveDead(filepath.Join(b.dir, name))
+		}
 	}
 	return nil
-}
-
-func (b *Backend) sweep() {
-	for _, name := range b.aliveNames() {
-		lockfile.RemoveDead(filepath.Join(b.dir, name))
-	}
 }
 
 func (b *Backend) aliveNames() []string {
