@@ -293,9 +293,9 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	case warned != nil:
 		return failedFinding(lang.TextOf(warned),
 			fixUnlessDiskFull(warned, "use a local folder that supports locks: ANIVAULT_STATE_DIR"))
-	case st.State == ratelimit.CacheOnly:
+	case st.State == ratelimit.CacheOnly && !st.PauseUntil.After(st.At):
 		return finding{state: statusSentence(st), fix: "anivault limiter resume"}
-	case st.State == ratelimit.Sleep:
+	case st.State == ratelimit.Sleep, st.State == ratelimit.CacheOnly:
 		return finding{
 			state: statusSentence(st),
 			fix:   "wait; until then anivault answers from the cache, and a later run asks for the rest",

@@ -88,7 +88,11 @@ func newLimiterResume(f *factory) *cobra.Command {
 			default:
 				f.say("nothing to resume: the limiter is in %s\n", state.To)
 			}
-			return nil
+			st, err := target.Operator.Status(ctx, target.Config.Tuning)
+			if err == nil && st.PauseUntil.After(st.At) {
+				f.say("%s; until then nothing is sent\n", restartText(st))
+			}
+			return err
 		})
 	})
 }
@@ -97,7 +101,7 @@ func newLimiterReset(f *factory) *cobra.Command {
 	var force, yes bool
 	cmd := f.setRun(command("limiter_reset"), nil, func(c invocation) error {
 		return f.withTarget(c.Command, "", func(ctx context.Context, target operate.Target) error {
-			before, err := ratelimit.Operator{Store: target.Store}.Status(ctx, target.Config.Tuning)
+			before, err := target.Operator.Status(ctx, target.Config.Tuning)
 			if err != nil {
 				return err
 			}
@@ -109,7 +113,7 @@ func newLimiterReset(f *factory) *cobra.Command {
 			if err := target.Reset(ctx, force); err != nil {
 				return err
 			}
-			st, err := ratelimit.Operator{Store: target.Store}.Status(ctx, target.Config.Tuning)
+			st, err := target.Operator.Status(ctx, target.Config.Tuning)
 			if err != nil {
 				return err
 			}

@@ -204,7 +204,7 @@ func newEnding(ctx context.Context, cfg *config.Config, run *app.App, o *matchOp
 		return e
 	}
 	if st, err := run.Limiter(); err == nil {
-		e.CacheOnlyReason = stoppedText(st)
+		e.CacheOnlyReason, e.CacheOnlyEnd = stoppedText(st), restartText(st)
 	}
 	return e
 }
@@ -221,4 +221,12 @@ func stoppedText(st ratelimit.Status) lang.Text {
 		text = lang.Textf("%s until %s", text, ui.Clock(st.Until))
 	}
 	return text
+}
+
+// restartText says how requests start again while only the cache answers. Nobody can end a pause of TMDB's own.
+func restartText(st ratelimit.Status) lang.Text {
+	if st.PauseUntil.After(st.At) {
+		return lang.Textf("TMDB's pause ends by itself at %s", ui.Clock(st.PauseUntil))
+	}
+	return "anivault limiter resume lets requests through again"
 }

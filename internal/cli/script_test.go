@@ -71,7 +71,7 @@ func TestMain(m *testing.M) {
 //	                                            its faults are tls=expired and tls=wrongname. scheme=S is what anivault
 //	                                            is told, whatever is spoken
 //	redis                                       starts a redis-server at $SERVER and makes it the coordinator
-//	becomes PRESET | becomes well               what the running stand-in suffers from now on; well undoes also
+//	becomes PRESET | becomes well | long-pause  what the running stand-in suffers from now on; well undoes also
 //	becomes renumbered                          what it has corrected from now on: the seasons of Hollow Bell Tower
 //	aged 30h                                    makes every cached answer so much older
 //	requests N | requests N-M | requests <=N    how many requests it has seen since the last look, none of them
@@ -225,7 +225,12 @@ func become(ts *testscript.TestScript, _ bool, args []string) {
 		return
 	}
 	var scenario upstream.Scenario
-	if args[0] != "well" {
+	switch args[0] {
+	case "well":
+	case "long-pause":
+		const pause = `{"faults": [{"do": {"kind": "status", "status": 429, "retry_after": "4000"}}]}`
+		ts.Check(json.Unmarshal([]byte(pause), &scenario))
+	default:
 		var err error
 		scenario, err = upstream.Preset(args[0])
 		ts.Check(err)

@@ -198,7 +198,7 @@ func (v statusView) rows() rows {
 		}
 	}
 	if s.State == ratelimit.CacheOnly {
-		out.add("hint", "anivault limiter resume lets requests through again")
+		out.add("hint", "%s", restartText(s))
 	}
 	return out
 }

@@ -47,7 +47,7 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	}
 	if opts.Ending.CacheOnlyReason != "" && !blocked {
 		b.WriteByte('\n')
-		p.writeParagraph(0, lang.Sprintf("hint: %s; to continue: anivault limiter resume", opts.Ending.CacheOnlyReason))
+		p.writeParagraph(0, lang.Sprintf("hint: %s; %s", opts.Ending.CacheOnlyReason, opts.Ending.CacheOnlyEnd))
 	}
 	return newBufferedWriter(w, "").writeLast([]byte(b.String()))
 }
@@ -235,7 +235,7 @@ func (x *problem) codeInfo(e Ending, offline bool) CodeInfo {
 		info.Meaning, info.Next = "offline, and nothing is cached", "run the same command without --offline"
 	case e.CacheOnlyReason != "":
 		info.Meaning = lang.Textf("%s, and nothing is cached", e.CacheOnlyReason)
-		info.Next = "run `anivault limiter resume`, then the same command again"
+		info.Next = lang.Textf("%s; then run the same command again", e.CacheOnlyEnd)
 	}
 	return info
 }

@@ -145,17 +145,17 @@ func TestSummarySaysHowTheRunEnded(t *testing.T) {
 		},
 		"stopped": {
 			[]Record{blocked},
-			Ending{CacheOnlyReason: stopped},
+			Ending{CacheOnlyReason: stopped, CacheOnlyEnd: "it ends at noon"},
 			[]string{
 				"1 pending (blocked): " + stopped + ", and nothing is cached\n",
-				"next: run `anivault limiter resume`, then the same command again",
+				"next: it ends at noon; then run the same command again",
 			},
 			[]string{"until when", "hint"},
 		},
 		"stopped, and all is cached": {
 			[]Record{matched},
-			Ending{CacheOnlyReason: stopped},
-			[]string{"\nhint: " + stopped + "; to continue: anivault limiter resume\n"},
+			Ending{CacheOnlyReason: stopped, CacheOnlyEnd: "it ends at noon"},
+			[]string{"\nhint: " + stopped + "; it ends at noon\n"},
 			nil,
 		},
 		"not revalidated": {
