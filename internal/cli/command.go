@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	_ "embed" // for the tables of commands and flags
 	"encoding/json"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
-	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/internal/wordlist"
 )
@@ -305,11 +303,6 @@ var flagsJSON []byte
 // hiddenDefaults are settings whose flags show no default in the help: -v changes it, or the usage names the values.
 var hiddenDefaults = []string{"log.level", "log.format", "match.jobs"}
 
-func serverLayouts() string {
-	own := func(name string) bool { return name == "custom" }
-	return strings.Join(slices.DeleteFunc(organize.LayoutNames(), own), ", ")
-}
-
 const settingAnnotation = "setting"
 
 func addSettingFlags(cmd *cobra.Command, flags *pflag.FlagSet, keys ...string) {
@@ -317,7 +310,7 @@ func addSettingFlags(cmd *cobra.Command, flags *pflag.FlagSet, keys ...string) {
 		if !slices.Contains(keys, row.Setting) {
 			continue
 		}
-		s, usage := config.SettingByKey(row.Setting), cmp.Or(row.Usage, fmt.Sprintf(layoutUsage, serverLayouts()))
+		s, usage := config.SettingByKey(row.Setting), row.Usage
 		if s.Default == "false" {
 			flags.Bool(row.Name, false, usage)
 		} else {

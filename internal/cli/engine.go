@@ -209,11 +209,6 @@ func readRuns(ctx context.Context, cfg *config.Config, read func() error) (inPro
 	return errors.Is(err, lockfile.ErrBusy), read()
 }
 
-func isRunInProgress(ctx context.Context, cfg *config.Config) bool {
-	inProgress, _ := readRuns(ctx, cfg, func() error { return nil }) // there is nothing to read
-	return inProgress
-}
-
 func (r *unfinishedRun) text() lang.Text {
 	if r.Err != nil {
 		return lang.Textf("can't tell whether %s was interrupted: %v", r.ID, r.Err)
@@ -332,7 +327,10 @@ func (f *factory) sendNotices(ctx context.Context, cfg *config.Config, runErr er
 // recoverNotices ends the notices of runs whose process has ended before it could do so.
 func recoverNotices(ctx context.Context, cfg *config.Config, q *notify.Queue) error {
 	runs := q.OpenRuns()
-	if len(runs) == 0 || isRunInProgress(ctx, cfg) {
+	if len(runs) == 0 {
+		return nil
+	}
+	if inProgress, _ := readRuns(ctx, cfg, func() error { return nil }); inProgress {
 		return nil
 	}
 	e, err := openEngine(cfg)

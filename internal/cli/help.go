@@ -121,13 +121,12 @@ func flagUsages(flags *pflag.FlagSet, width int) string {
 }
 
 // translatableUsages are usages with a list of words. The format is translated, the words are not.
-var translatableUsages = []string{"help for %s", formatUsage + formatDefaultText, formatUsage, onlyUsage, layoutUsage}
+var translatableUsages = []string{"help for %s", formatUsage + formatDefaultText, formatUsage, onlyUsage}
 
 const (
 	formatUsage       = "output `FORMAT`: %s"
 	formatDefaultText = " (default: table on a terminal, ndjson on a pipe)"
 	onlyUsage         = "print only files of these `STATUSES`, with commas: %s"
-	layoutUsage       = "media `SERVER` whose naming rules to use: %s, or custom (organize.template.*)"
 )
 
 func translateUsage(usage string) string {

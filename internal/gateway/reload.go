@@ -99,7 +99,9 @@ func (w *configWatcher) reload() {
 		err = w.s.applyConfig(cfg, old)
 	}
 	if err != nil {
-		w.s.applyRevocations(old)
+		if revoked, err := old.cfg.WithoutRevokedClients(); err == nil && revoked != old.cfg {
+			w.s.useSettings(newSettings(revoked, old))
+		}
 		g.log.Warn("reload_refused", slog.Any("error", err), slog.String("clients", g.settings.Load().clientNames()))
 		if e, ok := errors.AsType[*config.Error](err); ok && filepath.IsAbs(e.Value) {
 			w.refused = []string{e.Value}
@@ -160,12 +162,6 @@ func (s *Service) applyConfig(cfg *config.Config, old *settings) error {
 		s.g.log.Warn("restart_needed", slog.String("keys", strings.Join(stays, ",")))
 	}
 	return nil
-}
-
-func (s *Service) applyRevocations(old *settings) {
-	if cfg, err := old.cfg.WithoutRevokedClients(); err == nil && cfg != old.cfg {
-		s.useSettings(newSettings(cfg, old))
-	}
 }
 
 func (s *Service) useSettings(taken *settings) {

@@ -72,26 +72,23 @@ func (m Mappings) add(text string) error {
 	a, absolute, ranged := m[id], part[8] != "", part[2] != ""
 	a.ID = id
 	r := orders.Range{Season: season, Start: parseID(part[2]), End: parseID(part[4]), Offset: offset}
+	first := r.Start
 	if part[3] == "" {
-		r = orders.Range{Season: season, Pairs: map[int][]int{r.Start: {r.Start + offset}}}
+		r = orders.Range{Season: season, Pairs: map[int][]int{first: {first + offset}}}
 	}
-	switch first := parseID(part[2]); {
+	switch isFilm := part[5] == "movie"; {
 	case id == 0 || entry == 0:
 		return lang.Error("it has no id of AniDB or of TMDB")
-	case part[5] == "movie" && (stated || absolute || ranged || offset != 0):
+	case isFilm && (stated || absolute || ranged || offset != 0):
 		return lang.Error("a film has no season and no episodes")
-	case part[5] == "movie":
+	case isFilm:
 		a.MovieIDs = append(a.MovieIDs, entry)
 	case !stated && !absolute || ranged && absolute:
 		return lang.Error("say the season, such as S01")
-	case offset == 0 && strings.Trim(part[9], "+-0") != "",
-		ranged && (first == 0 || first+offset < 1) || part[4] != "" && r.End < first:
+	case offset == 0 && strings.Trim(part[9], "+-0") != "", ranged && !isRange(first, part[4], offset):
 		return lang.Error("its numbers are out of range")
-	case a.TVID != 0 && (a.TVID != entry || !ranged && (a.Season != nil || a.Absolute)),
-		ranged && slices.ContainsFunc(a.Ranges, func(o orders.Range) bool {
-			return o.Pairs[first] != nil && r.Pairs != nil ||
-				o.Start > 0 && r.Start > 0 && (o.End == 0 || r.Start <= o.End) && (r.End == 0 || o.Start <= r.End)
-		}):
+	case a.TVID != 0 && a.TVID != entry, ranged && slices.ContainsFunc(a.Ranges, r.Overlaps),
+		!ranged && (a.Season != nil || a.Absolute):
 		return lang.Error("another line maps anidb %d to tv/%d", id, a.TVID)
 	case ranged:
 		a.TVID, a.Ranges = entry, append(a.Ranges, r)
@@ -103,6 +100,10 @@ func (m Mappings) add(text string) error {
 	}
 	m[id] = a
 	return nil
+}
+
+func isRange(first int, end string, offset int) bool {
+	return first > 0 && first+offset > 0 && (end == "" || parseID(end) >= first)
 }
 
 // MappingsXML returns the user's own mappings as rows of Anime-Lists, with what the lists know of these anime besides.

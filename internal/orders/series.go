@@ -38,6 +38,16 @@ func (r Range) contains(n int) bool {
 	return r.Start > 0 && n >= r.Start && (r.End == 0 || n <= r.End) && n+r.Offset > 0
 }
 
+// Overlaps reports whether both ranges map an episode, and neither takes precedence.
+func (r Range) Overlaps(other Range) bool {
+	for n := range r.Pairs {
+		if other.Pairs[n] != nil {
+			return true
+		}
+	}
+	return other.contains(r.Start) || r.contains(other.Start)
+}
+
 // EpisodePlace returns the season and the episodes of a regular episode, according to the lists.
 func (x *Numbering) EpisodePlace(n int) (season int, episodes []int, ok bool) {
 	t := x.target(false, n)
