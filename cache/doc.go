@@ -4,7 +4,7 @@
 //
 //   - [Open] and [Options] open a [Store] in a folder; [Store.Close] writes pending changes.
 //   - [Transport] is a [net/http.RoundTripper] that uses the store. Only its field Store is required; Valid should be
-//     the check of the client (tmdb.Valid).
+//     the client's check of answers (tmdb.Valid), so that the store keeps only answers that the client accepts.
 //   - [InfoFrom] returns an [Info]: the [Source] of an answer and its age.
 //   - [Policy] sets how long answers are kept, with one [Lifetime] per [Class] of request; [DefaultPolicy] suits TMDB.
 //   - [Store.Bucket] stores your own values next to the answers; [Store.Newest] returns when the newest answer about a

@@ -64,7 +64,7 @@ type (
 type (
 	// Store keeps one Snapshot for everybody who shares an upstream.
 	Store = core.Store
-	// FileOptions tunes OpenFileStore. The zero value suits programs.
+	// FileOptions are the settings of OpenFileStore. The zero value suits most programs.
 	FileOptions = filestore.Options
 	// StoreWarning is a store's warning about a problem with its state.
 	StoreWarning = shared.StoreWarning

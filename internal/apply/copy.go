@@ -17,8 +17,8 @@ import (
 )
 
 // identifies reports whether a file is the marked copy. An edited copy can be recognized only if inodes are stable.
-func (m *copyMark) identifies(info Info, unstable bool) bool {
-	if unstable {
+func (m *copyMark) identifies(info Info, unstableInodes bool) bool {
+	if unstableInodes {
 		return m.isUnchanged(info)
 	}
 	return info.Type == organize.TypeRegular && info.Inode == m.Inode && info.BirthTime == m.BirthTime

@@ -136,8 +136,8 @@ func checkFormat(format string, words ...string) error {
 	return usagef(allowedHint(words), "--format: %q is not a format", format)
 }
 
-// checkNotEmpty refuses a flag with an empty text, which without this check would mean the same as no flag: undo would
-// put everything back, for example. An empty setting is the setting's own matter.
+// checkNotEmpty refuses a flag with an empty value. Otherwise it would count as not given, and undo, for example, would
+// undo everything. It ignores flags that set a setting, because some settings may be empty.
 func checkNotEmpty(cmd *cobra.Command) (err error) {
 	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
 		isSetting := flag.Annotations[settingAnnotation] != nil

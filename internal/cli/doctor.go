@@ -278,8 +278,8 @@ func checkFolder(dir string) finding {
 }
 
 func checkLimiter(ctx context.Context, cfg *config.Config) finding {
-	var warned error
-	store, done, err := app.OpenState(cfg, 0, func(err error) { warned = errors.Join(warned, err) })
+	var warnings error
+	store, done, err := app.OpenState(cfg, 0, func(err error) { warnings = errors.Join(warnings, err) })
 	if err != nil {
 		return failedFinding(lang.TextOf(err), "anivault config validate")
 	}
@@ -288,11 +288,11 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	switch {
 	case err != nil:
 		return failedFinding(lang.TextOf(err), "anivault limiter reset")
-	case warned != nil && cfg.Coordinator == "redis":
-		return failedFinding(lang.TextOf(warned), "see coordinator below")
-	case warned != nil:
-		return failedFinding(lang.TextOf(warned),
-			fixUnlessDiskFull(warned, "use a local folder that supports locks: ANIVAULT_STATE_DIR"))
+	case warnings != nil && cfg.Coordinator == "redis":
+		return failedFinding(lang.TextOf(warnings), "see coordinator below")
+	case warnings != nil:
+		return failedFinding(lang.TextOf(warnings),
+			fixUnlessDiskFull(warnings, "use a local folder that supports locks: ANIVAULT_STATE_DIR"))
 	case st.State == ratelimit.CacheOnly && !st.PauseUntil.After(st.At):
 		return finding{state: statusSentence(st), fix: "anivault limiter resume"}
 	case st.State == ratelimit.Sleep, st.State == ratelimit.CacheOnly:
@@ -306,8 +306,8 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 }
 
 func checkCache(ctx context.Context, cfg *config.Config) finding {
-	var warned error
-	store, err := app.OpenCache(cfg, 0, func(err error) { warned = errors.Join(warned, err) })
+	var warnings error
+	store, err := app.OpenCache(cfg, 0, func(err error) { warnings = errors.Join(warnings, err) })
 	if err != nil {
 		return failedFinding(lang.TextOf(err), "anivault config validate")
 	}
@@ -319,9 +319,9 @@ func checkCache(ctx context.Context, cfg *config.Config) finding {
 	case len(report.Problems) > 0:
 		return failedFinding(lang.Textf("%d problems, such as %s", len(report.Problems), report.Problems[0]),
 			"anivault cache clear")
-	case warned != nil:
-		return failedFinding(lang.TextOf(warned),
-			fixUnlessDiskFull(warned, "use a local folder that supports locks: ANIVAULT_CACHE_DIR"))
+	case warnings != nil:
+		return failedFinding(lang.TextOf(warnings),
+			fixUnlessDiskFull(warnings, "use a local folder that supports locks: ANIVAULT_CACHE_DIR"))
 	}
 	return finding{state: lang.Textf("%d records OK: %s", report.Records, recordKindsText)}
 }

@@ -101,9 +101,8 @@ var seasonFolder = lazyregexp.New(
 		`|\b\d{1,2}(?:st|nd|rd|th) season$|^第[0-9０-９一二三四五六七八九十]+[期季]$|\d기$` +
 		`|^(?:specials?|season 0+|ova|oad)$|\bseason\s(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten)$`)
 
-// hiddenFolder returns why the walk skips a folder of this name if it is not a root; "" if it reads it. A name that
-// starts with a dot but looks like a title is not hidden: the series ".hack//SIGN" may be in ".hack SIGN" or
-// ".hack__SIGN".
+// hiddenFolder returns why the walk skips a folder with this name, or "" if the walk reads it. Roots are always read. A
+// name that starts with a dot but looks like a title is not hidden: the series ".hack//SIGN" may be in ".hack SIGN".
 func hiddenFolder(name string) lang.Text {
 	switch {
 	case isListed("system", name):

@@ -230,7 +230,7 @@ func placeByRuns(p *placer) placement {
 		}
 		why := "season %d is the run after a %s pause that begins with S%02dE%02d"
 		for _, list := range [][]slot{slotsByPosition(run, p.numbers, 0), slotsByNumber(run, p.numbers)} {
-			if at := p.placementAt(list, viaRunPosition, why, p.season, gap.name, run[0].season, run[0].episode.Number); at.ok {
+			if at := p.placementAt(list, viaPlaceInRun, why, p.season, gap.name, run[0].season, run[0].episode.Number); at.ok {
 				return at
 			}
 		}
@@ -238,7 +238,7 @@ func placeByRuns(p *placer) placement {
 	p.addStep("the gaps between air dates do not give %d seasons", p.season)
 	for _, gap := range []time.Duration{seasonPause, courPause} {
 		if list := splitRuns(p.episodes, gap); len(list) >= p.season {
-			if at := p.placementAt(slotsByNumber(list[p.season-1], p.numbers), viaRunNumber,
+			if at := p.placementAt(slotsByNumber(list[p.season-1], p.numbers), viaNumberInRun,
 				"the number lies in run %d of the episodes between pauses", p.season); at.ok {
 				return at
 			}

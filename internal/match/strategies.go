@@ -248,14 +248,14 @@ func placeByPart(p *placer) placement {
 		if p.season > 0 {
 			return placement{}
 		}
-		return p.placementAt(slotsByNumber(seasonSlots(p.episodes, p.part), p.numbers), viaPartNumber,
+		return p.placementAt(slotsByNumber(seasonSlots(p.episodes, p.part), p.numbers), viaNumberInPart,
 			"part %d is season %d, which has the number", p.part, p.part)
 	}
 	part := parts[p.part-1]
 	return firstFound(
-		p.placementAt(slotsByPosition(part, p.numbers, 0), viaPartPosition,
+		p.placementAt(slotsByPosition(part, p.numbers, 0), viaPlaceInPart,
 			"by position in part %d, which begins with S%02dE%02d", p.part, part[0].season, part[0].episode.Number),
-		p.placementAt(slotsByNumber(part, p.numbers), viaPartNumber, "part %d has the number", p.part))
+		p.placementAt(slotsByNumber(part, p.numbers), viaNumberInPart, "part %d has the number", p.part))
 }
 
 // placeInFinalSeason takes the last season if the name says "Final Season". The place is more certain if a title of the

@@ -24,10 +24,10 @@ var (
 	viaOverallPosition = &method{0.99}  // the number counts over all seasons
 	viaEpisodeGroup    = &method{0.95}  // an episode group
 	viaYearRun         = &method{0.97}  // the run of episodes that began in the year of the name
-	viaPartPosition    = &method{0.95}  // by position in a part between pauses
-	viaPartNumber      = &method{0.95}  // a part between pauses has the number
-	viaRunPosition     = &method{0.94}  // by position in a season that is a run between pauses
-	viaRunNumber       = &method{0.95}  // a run between pauses has the number
+	viaPlaceInPart     = &method{0.95}  // by position in a part between pauses
+	viaNumberInPart    = &method{0.95}  // a part has an episode with this number
+	viaPlaceInRun      = &method{0.94}  // by position in a season that is a run between pauses
+	viaNumberInRun     = &method{0.95}  // a run between pauses has an episode with this number
 	viaOnlyLongSeason  = &method{0.97}  // no other season is long enough
 	viaSecondSeason    = &method{0.91}  // the only season besides the first
 	viaBatch           = &method{0.97}  // a batch of a season
@@ -99,11 +99,11 @@ var doubts = []struct {
 	}},
 	{"the part may be one of another season", 0.6, func(p *placer, at placement) bool {
 		t := p.hint.matched
-		return at.method == viaPartPosition && p.season == 0 && p.hint.Arc == 0 && !p.statesSeason() &&
+		return at.method == viaPlaceInPart && p.season == 0 && p.hint.Arc == 0 && !p.statesSeason() &&
 			p.hasSeveralSeasons() && longestTitlePrefix(t.base, p.titles) != "" && !p.isShowTitle(t.base, title.MayBeReading)
 	}},
 	{"the number may count over all seasons", 0.5, func(p *placer, at placement) bool {
-		if at.method != viaPartNumber || p.statesSeason() {
+		if at.method != viaNumberInPart || p.statesSeason() {
 			return false
 		}
 		over := p.placementAt(slotsByPosition(p.episodes, p.numbers, 0), viaOverallPosition, "")
@@ -138,7 +138,7 @@ var doubts = []struct {
 		return at.method == viaSecondSeason && !isPlaceholderSeason(title.Normalize(s.Name))
 	}},
 	{"TMDB has it in another season", 0.9, func(p *placer, at placement) bool {
-		return at.method == viaRunPosition && p.hasSeveralSeasons() &&
+		return at.method == viaPlaceInRun && p.hasSeveralSeasons() &&
 			len(splitRuns(seasonSlots(p.episodes, at.season), courPause)) == 1
 	}},
 }
@@ -206,8 +206,8 @@ func mayBeOtherSeason(p *placer, at placement) bool {
 		ofShow > 1 && p.isShowTitle(plain, title.MayBeReading) && !words().wholeShowWords[textAfterTitle(t.norm, p.titles)]
 }
 
-// anotherTitleNamesShow reports whether the name also has an official title of the show, not just as a piece of a
-// longer title.
+// anotherTitleNamesShow reports whether one of the titles in the file name is an official title of the show, and is not
+// merely a piece of a longer title there.
 func (p *placer) anotherTitleNamesShow() bool {
 	return slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool {
 		own := title.Compact(t.Text)

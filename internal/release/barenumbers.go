@@ -26,7 +26,8 @@ type bareNumber struct {
 	beforeYear    bool // the year comes right after it
 }
 
-// numberRules give the score of a number outside brackets. The highest score wins; of equal scores, the later one.
+// numberRules give each number outside brackets a score. The number with the highest score is the episode; of several
+// with that score, the last one in the name.
 var numberRules = []rule[bareNumber, int]{
 	{"the title begins with it", func(b bareNumber) bool { return b.index <= b.stage.layout.titleStart }, notEpisode},
 	{"a percentage", func(b bareNumber) bool { return strings.HasPrefix(b.gapAfter(), "%") }, notEpisode},

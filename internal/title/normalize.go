@@ -108,7 +108,8 @@ func separateNumerals(s string) string {
 // sigma) get the same one.
 func foldRune(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }
 
-// dropsMarks reports whether an accent on r is a matter of spelling and does not make another letter.
+// dropsMarks reports whether titles are compared without the accents on r: é is e, but in kana a mark makes another
+// letter.
 func dropsMarks(r rune) bool {
 	return r < 0x0530 || unicode.Is(unicode.Latin, r) || unicode.Is(unicode.Greek, r)
 }

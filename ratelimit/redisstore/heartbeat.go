@@ -51,7 +51,8 @@ func (k *heartbeat) init(b *Backend) {
 	k.serverUp.Store(true)
 }
 
-// start sets this process's key before the others see its first write, and subscribes.
+// start sets the key that shows that this process is alive, before its first write, and subscribes to the messages that
+// wake it.
 func (k *heartbeat) start(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

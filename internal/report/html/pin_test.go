@@ -68,7 +68,7 @@ func TestWhatAPinIsAbout(t *testing.T) {
 			for _, c := range cards(row.page) {
 				for _, f := range c.Files {
 					if len(f.Weighed) > 0 {
-						got = append(got, strings.ReplaceAll(f.Pins, "\n", "|"))
+						got = append(got, strings.ReplaceAll(f.PinSubjects, "\n", "|"))
 					}
 				}
 			}

@@ -51,18 +51,18 @@ type card struct {
 }
 
 type file struct {
-	Status     string
-	Also       string // "no-episode" if the match has none: a second word for filters
-	Label      string // season and episodes, or the status
-	Percent    string
-	Confidence float64
-	Name       string
-	Folder     string // the folder, if it differs from that of the row above
-	Titles     string
-	Why        string
-	Weighed    []report.Candidate
-	Steps      []string
-	Pins       string // the arguments of a pin command for a candidate, one per line
+	Status      string
+	Also        string // "no-episode" if the match has none: a second word for filters
+	Label       string // season and episodes, or the status
+	Percent     string
+	Confidence  float64
+	Name        string
+	Folder      string // the folder, if it differs from that of the row above
+	Titles      string
+	Why         string
+	Weighed     []report.Candidate
+	Steps       []string
+	PinSubjects string // what a pin command for a candidate names: folders, titles or paths, one per line
 
 	record *report.Record
 }
@@ -219,7 +219,7 @@ func (c *card) setPinArguments(all folderSet, namesOnly bool) {
 			records = append(records, c.Files[from].record)
 		}
 		if len(first.Weighed) > 0 {
-			first.Pins = strings.Join(all.pinArguments(records, namesOnly), "\n")
+			first.PinSubjects = strings.Join(all.pinArguments(records, namesOnly), "\n")
 		}
 	}
 }

@@ -134,7 +134,8 @@ func (a *detached) refreshFallback(ctx context.Context) {
 	}
 }
 
-// machineCount returns the number of parts of the limits without the coordinator: one for each machine seen last.
+// machineCount returns into how many parts to divide the limits while the coordinator can't be reached: one for each
+// machine in the last known snapshot, at least two.
 func (s *Store) machineCount(last *core.Snapshot) int {
 	switch {
 	case s.alone != nil:
