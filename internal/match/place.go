@@ -183,7 +183,7 @@ func (p *placer) addStep(format string, args ...any) {
 
 // strategies are the ways to place regular episodes, tried in this order. Each places all episodes of a file or none.
 var strategies = []func(*placer) placement{
-	placeByMapping, placeByLaterCour, placeBySeason, placeByYear, placeByArc, placeInFinalSeason,
+	placeByMapping, placeByLaterCour, placeBySeasonDigit, placeBySeason, placeByYear, placeByArc, placeInFinalSeason,
 	placeByPart, placeByRuns, placeByEpisodeGroup, placeInOnlyLongSeason, placeInSecondSeason, placeByPosition,
 }
 

@@ -92,6 +92,21 @@ func placeBySeason(p *placer) placement {
 	return placement{}
 }
 
+// placeBySeasonDigit handles "Season 1/101": a number that the folder's season lacks and that begins with the season.
+func placeBySeasonDigit(p *placer) placement {
+	list := seasonSlots(p.episodes, p.season)
+	own := make([]int, len(p.numbers))
+	for i, n := range p.numbers {
+		named := strings.Contains(strings.ToLower(p.rel.Name), "e"+strconv.Itoa(n)) // "S01E101"
+		if n < 100 || n/100 != p.season || len(p.rel.Folder.Seasons) == 0 || named || slotsByNumber(list, []int{n}) != nil {
+			return placement{}
+		}
+		own[i] = n % 100
+	}
+	return p.placementAt(slotsByNumber(list, own), viaSeason, "the number begins with the season of its folder, %d",
+		p.season)
+}
+
 // placeAfterNamedSeason handles "Title Arc 2nd Season": it takes the season after the one called "Title Arc".
 func placeAfterNamedSeason(p *placer) placement {
 	arc := p.hint.Arc

@@ -50,6 +50,17 @@ func TestFilesOfAFolderHaveOneNumbering(t *testing.T) {
 		{"counted on from the first season", rel("Salt Harbor", inSeason(2)), []float64{13, 24}, "S02E01 S02E12"},
 		{"one number of a season, one of the show", rel("Salt Harbor", inSeason(3)), []float64{1, 25}, "S03E01? S03E01?"},
 		{"a number that is nowhere", rel("Salt Harbor", inSeason(2)), []float64{1, 60}, "S02E01 -"},
+		{
+			"numbers that begin with the folder's season", rel("Clockwork Isle", inFolderOf(1)),
+			[]float64{101, 103},
+			"S01E01 S01E03",
+		},
+		{"numbers that begin with another season", rel("Clockwork Isle", inFolderOf(2)), []float64{101, 103}, "- -"},
+		{
+			"numbers on both sides of 100", rel("Endless Tide", inFolderOf(1)),
+			[]float64{1, 61, 101},
+			"S01E01? S01E61? S01E01?",
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			got, all := decideFolder(shapes(), row.rel, row.numbers...)

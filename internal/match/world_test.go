@@ -205,6 +205,10 @@ func inSeason(n int) func(*release.Release) {
 	return func(r *release.Release) { r.Seasons = []int{n} }
 }
 
+func inFolderOf(season int) func(*release.Release) {
+	return func(r *release.Release) { r.Seasons, r.Folder.Seasons = []int{season}, []int{season} }
+}
+
 func overall(n ...float64) func(*release.Release) {
 	return func(r *release.Release) { r.Overall = n }
 }

@@ -102,10 +102,6 @@ func (p *markerStage) isEpisodeUnit(i int) bool {
 	if i == 0 || !isSpacedDash(p.w.gapBefore(i)) || len(p.w.gapAfter(i)) != 1 {
 		return false
 	}
-	after := p.w.gapAfter(i + 1)
-	if p.w.inSameBracket(i+1, i+2) && !isSpacedDash(after) && !strings.HasPrefix(after, ":") && !p.w.isStrongAt(i+2) {
-		return false
-	}
 	return p.w.length(i+1) > 1 || p.w.classAt(i+2) != number
 }
 

@@ -3,6 +3,7 @@ package release
 import (
 	"cmp"
 	_ "embed"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -44,8 +45,15 @@ func (s *stages) readFolders(r *Release, dirs []string) {
 	if len(r.Seasons) == 0 && r.Folder.Seasons != nil && (len(r.Episodes) > 0 || len(r.Folder.Seasons) == 1) {
 		r.Seasons = r.Folder.Seasons
 		r.Absolute = false
+		m := seasonDashEpisode.FindStringSubmatch(normalizeWidth(r.Name))
+		if m != nil && slices.Equal(r.Seasons, []int{atoi(m[1])}) {
+			r.Episodes, r.Kind = []float64{float64(atoi(m[2]))}, Episode
+		}
 	}
 }
+
+// seasonDashEpisode matches the season and episode at the start of a name in a season folder: "Season 2/2-05.mkv".
+var seasonDashEpisode = regexp.MustCompile(`^(\d\d?)-(\d\d)\D`)
 
 func (s *stages) applyFolders(r *Release, dirs []string) {
 	self := factsOf(&s.titles, r)
@@ -58,7 +66,7 @@ func (s *stages) applyFolders(r *Release, dirs []string) {
 	}
 	inFilms := false
 	for i, d := range dirs {
-		text := normalizeName(d)
+		text := s.nameInShow(r, &self, dirs[i:])
 		w := strings.ToLower(strings.TrimSpace(text))
 		kind := folderKind(w)
 		if kind == "film" {
@@ -94,6 +102,35 @@ func (s *stages) applyFolders(r *Release, dirs []string) {
 		}
 		depth++
 	}
+}
+
+// nameInShow returns how the name of the first folder is to be read. In the folder of its show, "2", "2nd" and "II" are
+// read as "Season 2", and a year or subtitle is read after the show's title.
+func (s *stages) nameInShow(r *Release, self *nameFacts, dirs []string) string {
+	text := normalizeName(dirs[0])
+	if len(dirs) == 1 || len(r.Episodes) == 0 || len(r.Seasons)+len(r.Folder.Seasons) > 0 || r.Folder.Title != "" {
+		return text
+	}
+	above, lower := strings.ToLower(normalizeName(dirs[1])), strings.ToLower(text)
+	show := slices.Clone(s.read(normalizeName(dirs[1]), true).titles)
+	isShow, unnamed := isSameWork(r, show), self.untitled || self.startsWithNumber
+	isArc := folders()["arc"][lower] || folders()["arc"][lower[strings.LastIndexByte(lower, ' ')+1:]]
+	if len(show) == 0 || folderKind(above) != "" || !isShow && !unnamed {
+		return text
+	}
+	for _, season := range []string{"Season " + text, text + " Season"} {
+		if p := s.read(season, true); p.layout.titleStart < 0 && len(p.marks.seasons) == 1 && p.marks.seasons[0] <= 20 {
+			return season
+		}
+	}
+	p := s.read(text, true)
+	switch {
+	case isYearFolder(text):
+		return show[0].Text + " (" + text + ")"
+	case !isShow && !isArc, len(p.titles) == 0, isSameWork(r, p.titles), p.isSeasonFolder(), p.isPartFolder():
+		return text
+	}
+	return strings.Replace(text, p.titles[0].Text, show[0].Text+" "+p.titles[0].Text, 1)
 }
 
 // addWholeTitle puts the title of a folder before the other titles if those are its end or its initials:
@@ -205,6 +242,9 @@ func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 		return
 	}
 	r.Folder.Title, r.Folder.Year = f.Title, f.Year
+	if len(r.Seasons) == 0 && r.Kind == Episode {
+		r.Part = cmp.Or(r.Part, f.Part)
+	}
 	released := p.tags.hasMediaTag || !p.marks.episodeSpan.empty() && !p.numbers.bareEpisode
 	saysMore := self.untagged && released
 	if self.untitled || self.startsWithDate || self.startsWithNumber && len(r.Episodes) > 0 ||
@@ -234,11 +274,8 @@ func useLeadingNumber(r *Release, self *nameFacts) {
 	}
 	r.Episodes = []float64{float64(atoi(r.Name[:n]))}
 	r.Kind = Episode
-	if base, _ := cutExtension(r.Name); r.Title != "" {
+	if r.Title != "" {
 		r.EpisodeTitle = strings.TrimPrefix(r.Title, r.Name[:n]+" ")
-		if trimTitle(base[min(n, len(base)):]) == "" {
-			r.EpisodeTitle = ""
-		}
 	}
 	self.startsWithNumber = true
 }

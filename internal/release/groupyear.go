@@ -39,9 +39,6 @@ var groupExceptions = []reason[groupCandidate]{
 func (p *layoutStage) findGroup() {
 	if !p.groupSpan.empty() {
 		p.group = strings.TrimSpace(p.w.segmentText(p.groupSpan))
-		for strings.HasPrefix(p.group, "[") && !strings.Contains(p.group, "]") {
-			p.group = p.group[1:]
-		}
 	}
 	if p.group == "" && !p.findTrailingGroup() {
 		p.findGroupAfterTitle()

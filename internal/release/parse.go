@@ -95,9 +95,6 @@ func (r *Release) finish() {
 	if s, one := r.Season(); one && s == 0 && r.Kind == Episode {
 		r.Kind = Special
 	}
-	if r.Kind == Unknown && len(r.Episodes) > 0 {
-		r.Kind = Episode
-	}
 	if r.Kind == Unknown && r.Year > 0 && len(r.Seasons) == 0 {
 		r.Kind = Movie
 	}

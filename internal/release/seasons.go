@@ -99,13 +99,10 @@ func (p *markerStage) isSpelledBeforeEpisode(i int) bool {
 	return spelled && next.role == episodeWord
 }
 
-// skipSeasonLetter skips the "S" of "Season S2", and an O written for a zero: "Season SO2".
+// skipSeasonLetter skips the "S" of "Season S2".
 func (c *cursor) skipSeasonLetter() {
-	if c.peek() == 's' && (isDigit(c.peekAt(1)) || c.peekAt(1) == 'o') {
+	if c.peek() == 's' && isDigit(c.peekAt(1)) {
 		c.i++
-		if c.peek() == 'o' {
-			c.i++
-		}
 	}
 }
 

@@ -151,13 +151,6 @@ func (p *titleStage) repeatsWords(from, mid, to int) bool {
 }
 
 func (p titleSplitter) addPart(from, to int) {
-	for from < to &&
-		(p.stage.w.tagAt(from) == tagPromo || p.stage.w.tagAt(from) == tagSeason && p.stage.w.classAt(from) != cjk) {
-		from++
-	}
-	if from >= to {
-		return
-	}
 	to = p.endOfPart(from, to)
 	last, year := &p.stage.w.tokens[to-1], p.stage.layout.year
 	if to-from > 1 && (p.repeatsSeason(from, to) || year > 0 && last.class == number && last.num == year) {
@@ -186,7 +179,7 @@ func (p titleSplitter) endOfPart(from, to int) int {
 	return to
 }
 
-// repeatsSeason reports whether the title [from, to) ends by repeating the season: "花子君 第二季 / Hanako-kun 2".
+// repeatsSeason reports whether [from, to) ends by repeating the season: "花子君 第二季 / Hanako-kun 2".
 func (p titleSplitter) repeatsSeason(from, to int) bool {
 	t := &p.stage.w.tokens[to-1]
 	return len(p.stage.marks.seasons) == 1 && from > p.stage.layout.titleStart && t.class == number &&

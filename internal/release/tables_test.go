@@ -205,7 +205,7 @@ func TestEveryWordHasOneMeaning(t *testing.T) {
 
 func TestEveryKindOfWordIsKnown(t *testing.T) {
 	lists() // a kind that is missing panics
-	for _, kind := range strings.Fields("subtitle extra special film carrier container nameless") {
+	for _, kind := range strings.Fields("subtitle extra special film carrier container nameless arc") {
 		if len(folders()[kind]) == 0 {
 			t.Errorf("folders.txt has no names of the kind %s", kind)
 		}

@@ -155,9 +155,6 @@ func (p *tagStage) isNumericDate(i int) bool {
 	if !p.w.isPlainNumber(i) || p.w.length(i+1) > 2 || p.w.gapAfter(i) != p.w.gapAfter(i+1) {
 		return false
 	}
-	if p.w.gapAfter(i) == "-" && p.w.classAt(i+3) == number && p.w.gapAfter(i+2) == "-" {
-		return false // four numbers
-	}
 	a, b, c := p.w.tokens[i].num, p.w.tokens[i+1].num, p.w.tokens[i+2].num
 	switch {
 	case p.w.isYearlike(i) && p.w.length(i+2) <= 2:

@@ -123,10 +123,7 @@ func (b innerBracket) isKanaReading() bool {
 // isBracketInTitle reports whether bracket b, which starts at token i, is part of the title that starts at from.
 func (p *titleStage) isBracketInTitle(b, i, from int) bool {
 	br := &p.w.brackets[b]
-	if i == from {
-		return br.to < len(p.w.tokens) && p.w.tokens[br.to].bracket < 0
-	}
-	if br.from != i || br.to <= i || p.bracketHasTags(br) {
+	if i == from || br.from != i || br.to <= i || p.bracketHasTags(br) {
 		return false
 	}
 	before, _ := utf8.DecodeLastRuneInString(p.w.text[:br.open])
@@ -150,7 +147,7 @@ func (p *titleStage) bracketHasTags(b *bracket) bool {
 	})
 }
 
-// isRemark reports whether a bracket holds a remark, which is neither a group nor a title: "（僅限港澳台地區）".
+// isRemark reports whether a bracket holds a remark and no group or title: "（僅限港澳台地區）".
 func (p *titleStage) isRemark(b *bracket) bool {
 	return p.w.anyToken(b.span, func(k int) bool { return p.w.tagAt(k) == tagPromo }) ||
 		b.to == b.from+1 && wordSets()["recorder"][p.w.word(b.from)]
@@ -273,9 +270,6 @@ func (p *titleStage) trimTags(from, to int) int {
 			return to
 		}
 		to--
-		if p.isAnniversary(from, to) {
-			to--
-		}
 		if to-1 > from && p.w.lower(to-1) == "the" {
 			to--
 		}

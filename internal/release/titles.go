@@ -159,9 +159,6 @@ func (p *titleStage) readTitlesInBracket(s span) {
 	if end > s.from {
 		p.addTitles(s.from, end)
 	}
-	if p.endsWithRemark(s, end) {
-		p.addTitle(s.from, s.to) // "[Title (Remake)]"
-	}
 }
 
 func (p *titleStage) latinAfterSeason(s span) int {
@@ -240,17 +237,6 @@ func (p *titleStage) addTitleWithTag(whole int) {
 	}
 }
 
-func (p *titleStage) endsWithRemark(s span, end int) bool {
-	if end >= s.to {
-		return false
-	}
-	b := p.w.innerBracketOf(end, p.w.tokens[s.from].bracket)
-	if b < 0 || !p.w.brackets[b].isRound || p.w.brackets[b].from != end || p.w.brackets[b].to != s.to {
-		return false
-	}
-	return !p.w.anyToken(span{end, s.to}, func(i int) bool { return p.w.tagAt(i) != noTag || p.w.classAt(i) == number })
-}
-
 // addAliasInTitle adds the two parts of a title that ends with a bracket: "Title (Other Name)".
 func (p *titleStage) addAliasInTitle() {
 	b := p.w.outermostBracket(p.end - 1)
@@ -276,9 +262,6 @@ func (p *titleStage) addAliasInBracket() {
 		return
 	}
 	s := p.w.brackets[b].span
-	for s.to-1 > s.from && p.w.tokens[s.to-1].tag == tagSeason {
-		s.to--
-	}
 	if p.w.roleAt(s.from) == akaWord {
 		s.from++
 	}

@@ -274,16 +274,8 @@ func (c *cursor) readEpisodeSign(more bool) bool {
 
 // numberMayEnd reports whether a number without a sign may end at c. It may not in "720p" and in dates.
 func numberMayEnd(c cursor) bool {
-	if !c.atWordEnd() {
-		if c.peek() != 'v' {
-			return false
-		}
-		c.i++
-		_, _, ok := c.readNumber(2)
-		return ok && c.atWordEnd()
-	}
-	if c.peek() != '-' {
-		return true
+	if !c.atWordEnd() || c.peek() != '-' {
+		return c.atWordEnd()
 	}
 	c.i++
 	n := leadingDigits(c.text[c.i:])
