@@ -135,16 +135,10 @@ type MultiRow struct {
 // Source is a site whose ids TMDB knows; it is the external_source parameter of Find.
 type Source string
 
-// The sources that /3/find accepts.
+// The sources that have ids of series and films. TMDB accepts others, such as "wikidata_id".
 const (
-	SourceIMDb      Source = "imdb_id"
-	SourceTVDB      Source = "tvdb_id"
-	SourceWikidata  Source = "wikidata_id"
-	SourceFacebook  Source = "facebook_id"
-	SourceInstagram Source = "instagram_id"
-	SourceTwitter   Source = "twitter_id"
-	SourceTikTok    Source = "tiktok_id"
-	SourceYouTube   Source = "youtube_id"
+	SourceIMDb Source = "imdb_id"
+	SourceTVDB Source = "tvdb_id"
 )
 
 // FindEpisode is an episode found by an external id.
