@@ -109,7 +109,9 @@ func (c *call) await(ctx context.Context) (*Permit, error) {
 		}
 		defer func() {
 			if !granted {
-				l.breaker.endProbe()
+				l.breaker.mu.Lock()
+				l.breaker.probeUntil = time.Time{}
+				l.breaker.mu.Unlock()
 			}
 		}()
 	}

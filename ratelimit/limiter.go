@@ -246,7 +246,9 @@ func (l *Limiter) record(p *Permit, e Event) {
 	r.Report = core.Report{Owner: l.ownerID, Pass: p.permitID, Event: e, Draw: l.randFloat()}
 	if l.coordinated {
 		r.Event = l.recordOutcome(e)
-		l.stopRenewal(p.permitID)
+		l.ceiling.mu.Lock()
+		delete(l.ceiling.renewed, p.permitID)
+		l.ceiling.mu.Unlock()
 	}
 	r.KeepBudget = e.Status == 0 && p.hasBudget && p.reservation.putBack()
 	r.step = func(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {

@@ -80,12 +80,6 @@ func (k *localBreaker) record(now time.Time, e Event, t *Tuning, draw float64) (
 	return shared, 0
 }
 
-func (k *localBreaker) endProbe() {
-	k.mu.Lock()
-	k.probeUntil = time.Time{}
-	k.mu.Unlock()
-}
-
 func (c *call) awaitNetwork(ctx context.Context) error {
 	for {
 		wait, since := c.l.breaker.enter(time.Now())
@@ -161,12 +155,6 @@ func (l *Limiter) startRenewal(p core.PermitID) {
 	if g.renewalTimer == nil {
 		g.renewalTimer = time.AfterFunc(renewInterval, l.renew)
 	}
-}
-
-func (l *Limiter) stopRenewal(p core.PermitID) {
-	l.ceiling.mu.Lock()
-	delete(l.ceiling.renewed, p)
-	l.ceiling.mu.Unlock()
 }
 
 // renew extends all leases in one update, except those older than core.MaxLease, which were probably forgotten.

@@ -297,7 +297,7 @@ func (a *applyRun) noticesOf(out *apply.Outcome) (notices []notify.Notice) {
 	n := notify.Notice{Run: out.Run, At: time.Now(), Summary: &summary}
 	if len(out.ChangedFolders) > 0 {
 		n.Event, n.Folders = notify.Changed, out.ChangedFolders
-		n.Text = lang.Textf("%d folders of the library have changed", len(n.Folders)).String()
+		n.Text = lang.Textf("%s of the library changed", lang.Count(len(n.Folders), "folder")).String()
 		notices = append(notices, n)
 	}
 	if failed := summary.Refused + summary.Failed; failed > 0 {

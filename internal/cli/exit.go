@@ -150,15 +150,17 @@ func (s *signalError) Error() string { return s.signal.String() }
 func withSignals(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, syscall.SIGTERM)
+	if !signal.Ignored(os.Interrupt) { // a script's background jobs ignore it
+		signal.Notify(signals, os.Interrupt)
+	}
 	var listener sync.WaitGroup
 	listener.Go(func() {
+		defer signal.Stop(signals)
 		select {
 		case s := <-signals:
-			signal.Stop(signals)
 			cancel(&signalError{s})
 		case <-ctx.Done():
-			signal.Stop(signals)
 		}
 	})
 	return ctx, func() {

@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -168,12 +169,21 @@ func (f *factory) language(args []string) lang.Language {
 	return lang.FromEnvironment(f.getenv)
 }
 
+// flagKinds says what the values of flags are whose errors would be those of strconv and time.
+var flagKinds = map[string]lang.Text{
+	"int": "a whole number", "duration": "a time such as 90s or 5m", "bool": "true or false",
+}
+
 func explainFlagError(cmd *cobra.Command, err error) error {
 	hint := helpHint(cmd)
 	for _, format := range []string{"unknown flag: %s", "flag needs an argument: %s"} {
 		if flag, ok := strings.CutPrefix(err.Error(), strings.TrimSuffix(format, "%s")); ok {
 			err = lang.Error(format, flag)
 		}
+	}
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok && flagKinds[bad.GetFlag().Value.Type()] != "" {
+		f := bad.GetFlag()
+		err = lang.Error("--%s: %q is not %s", f.Name, bad.GetValue(), flagKinds[f.Value.Type()])
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
 		var names []string

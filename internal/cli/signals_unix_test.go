@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"syscall"
 	"testing"
 )
@@ -32,6 +33,21 @@ func TestTheStatusIsThatOfTheSignal(t *testing.T) {
 			}
 		})
 	}
+	t.Run("an interrupt that is ignored stays so", func(t *testing.T) {
+		signal.Ignore(syscall.SIGINT)
+		defer signal.Reset(syscall.SIGINT)
+		ctx, stop := withSignals(t.Context())
+		defer stop()
+		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+			if err := syscall.Kill(os.Getpid(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		<-ctx.Done()
+		if got := exitStatusOfSignal(ctx); got != exitTerminated {
+			t.Errorf("status %d, want %d", got, exitTerminated)
+		}
+	})
 	for name, cause := range map[string]error{
 		"none": nil, "its words": errors.New("terminated signal received"),
 		"another": context.DeadlineExceeded,

@@ -241,7 +241,9 @@ func (a *attempt) waitAndRetry(wait time.Duration) {
 			g.Wait = MaxRetryWait
 			return
 		}
-		place = q.enqueue(a.p.key)
+		q.seq++
+		q.tickets = append(q.tickets, ticket{number: q.seq, owner: a.p.key})
+		place = len(q.tickets) - 1
 	}
 	g.Wait = min(max(wait, time.Microsecond), MaxRetryWait)
 	g.Ticket = q.tickets[place].number

@@ -143,7 +143,8 @@ func (s *Snapshot) removeProcesses(matches func(*process) bool) {
 	s.processes.list = slices.DeleteFunc(s.processes.list, func(p process) bool {
 		gone := matches(&p)
 		if gone {
-			s.queue.dropOwners(func(owner uint64) bool { return owner == p.key })
+			s.queue.dropTickets(func(owner uint64) bool { return owner == p.key })
+			s.queue.leases = slices.DeleteFunc(s.queue.leases, func(l lease) bool { return l.owner == p.key })
 		}
 		return gone
 	})
@@ -221,12 +222,6 @@ func (q *queue) ticketIndex(number uint64) int {
 	return slices.IndexFunc(q.tickets, func(t ticket) bool { return t.number == number })
 }
 
-func (q *queue) enqueue(owner uint64) int {
-	q.seq++
-	q.tickets = append(q.tickets, ticket{number: q.seq, owner: owner})
-	return len(q.tickets) - 1
-}
-
 func (q *queue) withdraw(number uint64) {
 	if i := q.ticketIndex(number); i >= 0 {
 		q.tickets = slices.Delete(q.tickets, i, i+1)
@@ -276,11 +271,6 @@ func (q *queue) leasesOfAccount(a *account) int {
 
 func (q *queue) dropTickets(matches func(owner uint64) bool) {
 	q.tickets = slices.DeleteFunc(q.tickets, func(t ticket) bool { return matches(t.owner) })
-}
-
-func (q *queue) dropOwners(matches func(owner uint64) bool) {
-	q.dropTickets(matches)
-	q.leases = slices.DeleteFunc(q.leases, func(l lease) bool { return matches(l.owner) })
 }
 
 // ticketsAhead counts the tickets that must be served before the one at index, or before a new one if index is -1. It
