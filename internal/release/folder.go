@@ -53,7 +53,7 @@ func (s *stages) readFolders(r *Release, dirs []string) {
 }
 
 // seasonDashEpisode matches the season and episode at the start of a name in a season folder: "Season 2/2-05.mkv".
-var seasonDashEpisode = regexp.MustCompile(`^(\d\d?)-(\d\d)\D`)
+var seasonDashEpisode = regexp.MustCompile(`^([1-9]\d?)-(\d\d)\D`)
 
 func (s *stages) applyFolders(r *Release, dirs []string) {
 	self := factsOf(&s.titles, r)
@@ -127,7 +127,8 @@ func (s *stages) nameInShow(r *Release, self *nameFacts, dirs []string) string {
 	switch {
 	case isYearFolder(text):
 		return show[0].Text + " (" + text + ")"
-	case !isShow && !isArc, len(p.titles) == 0, isSameWork(r, p.titles), p.isSeasonFolder(), p.isPartFolder():
+	case !isShow && !isArc, len(p.titles) == 0, isSameWork(r, p.titles), p.isSeasonFolder(), p.isPartFolder(),
+		strings.HasPrefix(title.Compact(text), title.Compact(show[0].Text)):
 		return text
 	}
 	return strings.Replace(text, p.titles[0].Text, show[0].Text+" "+p.titles[0].Text, 1)

@@ -33,10 +33,12 @@ func TestFoldersInTheShowsFolder(t *testing.T) {
 		{"Silver Rail S3 Part 2/Silver Rail - 05.mkv", "Silver Rail s3 e5 part2 episode"},
 		{"Silver Rail S3 Part 2/Silver Rail S03E15.mkv", "Silver Rail s3 e15 episode"},
 		{"Silver Rail/Season 2/2-02.mkv", "Silver Rail s2 e2 episode"},
+		{"Silver Rail/Season 2/02-04.mkv", "Silver Rail s2 e2-4 episode"},
 	})
 	for name, want := range map[string]string{
-		"Silver Rail/Night Train [1080p]/Silver Rail - 03.mkv": "Silver Rail Night Train",
-		"Silver Rail/Part 2/Silver Rail - 03.mkv":              "Silver Rail",
+		"Silver Rail/Night Train [1080p]/Silver Rail - 03.mkv":       "Silver Rail Night Train",
+		"Silver Rail/Part 2/Silver Rail - 03.mkv":                    "Silver Rail",
+		"Silver Rail/Silver Rail & Sea/Silver Rail and Sea - 03.mkv": "Silver Rail & Sea",
 	} {
 		if r := Parse(name); r.Folder.Title != want {
 			t.Errorf("%s: the folder's title is %q, want %q", name, r.Folder.Title, want)

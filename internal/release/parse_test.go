@@ -326,6 +326,7 @@ func TestEveryTitleIsKept(t *testing.T) {
 			"Silver Rail (latin) | Silver Rail 2nd Season - Blue Hour (latin)",
 		},
 		{"【组】★10月新番★[银色铁道 2020/Silver Rail 2020][07][1080p]", "Silver Rail (latin) | 银色铁道 (zh)"},
+		{"[Quiet][Silver Rail (Remake)][01].mkv", "Silver Rail (latin) | Silver Rail (Remake) (latin)"},
 		{"[组] 银色铁道 Silver Rail - 07 [1080p].mkv", "银色铁道 Silver Rail (zh) | Silver Rail (latin) | 银色铁道 (zh)"},
 		{"은빛 철도 (Silver Rail) - 07.mkv", "은빛 철도 (ko) | Silver Rail (latin)"},
 		{"[Quiet] Silver Rail + - 07 [1080p].mkv", "Silver Rail + (latin)"},

@@ -159,6 +159,9 @@ func (p *titleStage) readTitlesInBracket(s span) {
 	if end > s.from {
 		p.addTitles(s.from, end)
 	}
+	if p.endsWithRemark(s, end) {
+		p.addTitle(s.from, s.to) // "[Title (Remake)]"
+	}
 }
 
 func (p *titleStage) latinAfterSeason(s span) int {
@@ -235,6 +238,12 @@ func (p *titleStage) addTitleWithTag(whole int) {
 		p.addTitle(p.layout.titleStart, whole)
 	default:
 	}
+}
+
+func (p *titleStage) endsWithRemark(s span, end int) bool {
+	b := p.w.innerBracketOf(min(end, s.to-1), p.w.tokens[s.from].bracket)
+	return end < s.to && b >= 0 && p.w.brackets[b].isRound && p.w.brackets[b].from == end && p.w.brackets[b].to == s.to &&
+		!p.w.anyToken(span{end, s.to}, func(i int) bool { return p.w.tagAt(i) != noTag || p.w.classAt(i) == number })
 }
 
 // addAliasInTitle adds the two parts of a title that ends with a bracket: "Title (Other Name)".
