@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
+	"os/exec"
 	"syscall"
 	"testing"
 )
@@ -33,21 +33,6 @@ func TestTheStatusIsThatOfTheSignal(t *testing.T) {
 			}
 		})
 	}
-	t.Run("an interrupt that is ignored stays so", func(t *testing.T) {
-		signal.Ignore(syscall.SIGINT)
-		defer signal.Reset(syscall.SIGINT)
-		ctx, stop := withSignals(t.Context())
-		defer stop()
-		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-			if err := syscall.Kill(os.Getpid(), s); err != nil {
-				t.Fatal(err)
-			}
-		}
-		<-ctx.Done()
-		if got := exitStatusOfSignal(ctx); got != exitTerminated {
-			t.Errorf("status %d, want %d", got, exitTerminated)
-		}
-	})
 	for name, cause := range map[string]error{
 		"none": nil, "its words": errors.New("terminated signal received"),
 		"another": context.DeadlineExceeded,
@@ -62,6 +47,31 @@ func TestTheStatusIsThatOfTheSignal(t *testing.T) {
 	stop()
 	if got := exitStatusOfSignal(ctx); got != 0 || ctx.Err() == nil {
 		t.Errorf("after the end: status %d, %v", got, ctx.Err())
+	}
+}
+
+// Another process ignores the interrupt, because a Go program that has ignored it can't undo that for its children.
+func TestAnInterruptThatWasIgnoredStaysSo(t *testing.T) {
+	const ignores = "TEST_IGNORES_INTERRUPTS"
+	if os.Getenv(ignores) == "" {
+		const script = `trap '' INT; exec "$0" -test.run "^$1\$"`
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", script, os.Args[0], t.Name())
+		cmd.Env = append(os.Environ(), ignores+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	ctx, stop := withSignals(t.Context())
+	defer stop()
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		if err := syscall.Kill(os.Getpid(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-ctx.Done()
+	if got := exitStatusOfSignal(ctx); got != exitTerminated {
+		t.Errorf("status %d, want %d", got, exitTerminated)
 	}
 }
 
