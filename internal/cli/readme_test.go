@@ -33,7 +33,7 @@ var (
 	shownTable   = regexp.MustCompile("(?s)\n```\nAnime\n.*?\n```\n")
 	shownSummary = regexp.MustCompile("(?s)\n```\n(?:[0-9]+ files|파일 [0-9]+개): .*?\n```\n")
 	shownLast    = regexp.MustCompile(`(?m)^\{"type":"summary".*$`)
-	varying      = regexp.MustCompile(`[0-9.]+ s\b|[0-9]+ requests|[0-9]+ of [0-9]+ answers|` +
+	varying      = regexp.MustCompile(`[0-9.]+(?: s\b|초)|[0-9]+ requests|[0-9]+ of [0-9]+ answers|` +
 		`요청 [0-9]+건|답 [0-9]+건 중 캐시에서 [0-9]+건|` +
 		`"(?:elapsed_ms|requests|cache_hits|cache_misses)":[0-9]+`)
 )
