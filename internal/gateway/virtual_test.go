@@ -298,7 +298,7 @@ func TestARetryAfterIsByTheTurnsThatThereAre(t *testing.T) {
 				refused, longest = refused+1, max(longest, a.own.RetryAfter)
 			}
 		}
-		if refused < 6 || longest < 2*(refused-2) || longest > 3*refused {
+		if refused < 6 || longest < refused || longest > 3*refused {
 			t.Errorf("%d refused, again after at most %d s", refused, longest)
 		}
 	})

@@ -72,8 +72,7 @@ func (p *Planner) chooseAnime() {
 }
 
 // skipStatedOrders skips the files of shows whose NFO names another order than TMDB's, unless an ID in the folder's
-// name or a pin names the order too. Without these, match has read the numbers as TMDB's, so the new names would have
-// wrong numbers.
+// name or a pin names the order too. Otherwise match has read the numbers as TMDB's, and new names would be wrong.
 func (p *Planner) skipStatedOrders() {
 	stated := map[string]bool{} // by folder
 	for _, v := range p.videos {
@@ -118,13 +117,12 @@ func (p *Planner) keepStatedOrder(e *plannedEntry, dir string) {
 	if e.order != orders.TMDB && e.order != orders.Absolute || !p.opts.NFO.ForOrders || p.opts.Renumber {
 		return
 	}
-	switch stated, _ := p.orderInNFO(dir); stated {
+	switch word, _ := p.orderInNFO(dir); word {
 	case "", e.order:
 	case orders.Absolute:
 		e.order = orders.Absolute
 	default:
-		e.code = CodeNoOrder
-		e.why = lang.Textf("tvshow.nfo in %s says the order %s: name its group with --order", dir, stated)
+		e.code, e.why = CodeNoOrder, lang.Textf("tvshow.nfo in %s says the order %s: name its group with --order", dir, word)
 	}
 }
 
