@@ -203,8 +203,7 @@ func hintForError(err error) lang.Text {
 // noKeyError is the first error that most users see, so its hint lists all steps.
 func noKeyError() error { return usagef(findHint("no_key"), "no TMDB key is set") }
 
-// hints has hints about keys and answers, for each tmdb.ConfigKind, and for names of commands that users of other
-// programs try.
+// hints are about keys, answers and each tmdb.ConfigKind, and about commands that users of other programs try.
 var hints = wordlist.Table[struct {
 	Kind string
 	Hint lang.Text

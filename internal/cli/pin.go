@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
@@ -212,7 +213,7 @@ func pinTargetText(p pins.Pin) string {
 }
 
 func pinSubject(f *factory, arg string) (pins.Pin, error) {
-	arg = f.expandHome(arg)
+	arg = config.ExpandHome(arg, f.getenv("HOME"))
 	if _, err := os.Lstat(arg); err != nil {
 		if !strings.Contains(filepath.ToSlash(arg), "/") && !library.IsVideo(arg) {
 			return pins.Pin{Title: arg}, nil
@@ -226,25 +227,12 @@ func pinSubject(f *factory, arg string) (pins.Pin, error) {
 	return pins.Pin{Path: pins.RealPath(path)}, nil
 }
 
-// expandHome replaces a leading ~/ by the home folder, which the shell does not do within quotation marks.
-func (f *factory) expandHome(arg string) string {
-	rest, ok := strings.CutPrefix(filepath.ToSlash(arg), "~/")
-	home := f.getenv("HOME")
-	if home == "" { // Windows
-		home, _ = os.UserHomeDir() // on an error home is ""
-	}
-	if !ok || home == "" {
-		return arg
-	}
-	return filepath.Join(home, filepath.FromSlash(rest))
-}
-
 func newUnpin(f *factory) *cobra.Command {
 	return f.setRun(command("unpin"), nil, func(c invocation) error {
 		return changePins(f, c.Command, func(s *pins.Set) (lang.Text, error) {
 			var said []lang.Text
 			for _, arg := range c.args {
-				old, err := removePin(s, f.expandHome(arg))
+				old, err := removePin(s, config.ExpandHome(arg, f.getenv("HOME")))
 				if err != nil {
 					return "", err
 				}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func Load(src Sources) (*Config, []lang.Text, error) {
 	for _, s := range settings {
 		val, err := effectiveValue(file, in, s, env, src.Flags)
 		if strings.HasPrefix(string(s.Allowed), "a path") || s.Args {
-			val.Text = expandHome(val.Text, env)
+			val.Text = ExpandHome(val.Text, env["HOME"])
 		}
 		if err == nil && (val.Text != "" || s.Default != "") { // a setting with a default can't be empty
 			if err = s.set(val.Text); err != nil {
@@ -78,10 +79,14 @@ func Load(src Sources) (*Config, []lang.Text, error) {
 	return cfg, cfg.warnings(env), nil
 }
 
-// expandHome replaces a leading ~/, which no shell has replaced in a file or between quotes.
-func expandHome(path string, env map[string]string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok && env["HOME"] != "" {
-		return env["HOME"] + "/" + rest
+// ExpandHome replaces a leading ~/ by the home folder, which no shell has done in a file or between quotes. home is the
+// value of HOME.
+func ExpandHome(path, home string) string {
+	if home == "" { // Windows
+		home, _ = os.UserHomeDir() // on an error home is ""
+	}
+	if rest, ok := strings.CutPrefix(filepath.ToSlash(path), "~/"); ok && home != "" {
+		return home + "/" + rest
 	}
 	return path
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -52,10 +53,10 @@ func (s Setting) displayText(text string) string {
 	return redactTokens(text)
 }
 
-var tokensPattern = regexp.MustCompile(`anv_[\w-]{43}|eyJ[\w-]+\.[\w-]+\.[\w-]+|\b[0-9a-fA-F]{32}\b`)
+var tokensPattern = lazyregexp.New(`anv_[\w-]{43}|eyJ[\w-]+\.[\w-]+\.[\w-]+|\b[0-9a-fA-F]{32}\b`)
 
 // redactTokens hides whatever has the form of a token or key, in case it was written in a wrong place.
-func redactTokens(text string) string { return tokensPattern.ReplaceAllString(text, redactedText) }
+func redactTokens(text string) string { return tokensPattern().ReplaceAllString(text, redactedText) }
 
 // redactAddress hides user, password and query of a URL, also of an invalid one, and rather too much than too little.
 func redactAddress(text string) string {

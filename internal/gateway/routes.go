@@ -299,9 +299,11 @@ func (g *Gateway) countRequest(x *exchange) {
 	if x.refusalReason != nil {
 		m.Add(metrics.GatewayRefused, 1, x.clientName(), x.refusalReason.name)
 	}
-	kinds := map[*reason]string{reasonAcquireTimeout: "acquire", reasonRequestTimeout: "request"}
-	if kind := kinds[x.refusalReason]; kind != "" {
-		m.Add(metrics.GatewayTimeouts, 1, kind)
+	switch x.refusalReason {
+	case reasonAcquireTimeout:
+		m.Add(metrics.GatewayTimeouts, 1, "acquire")
+	case reasonRequestTimeout:
+		m.Add(metrics.GatewayTimeouts, 1, "request")
 	}
 }
 
@@ -326,7 +328,11 @@ func (g *Gateway) setGauges(set metrics.Setter) {
 		}
 		set(metrics.LearnedRate, st.Learned.Rate)
 	}
-	set(metrics.CoordinatorUp, map[bool]float64{true: 1}[err == nil && !st.Alone])
+	up := 0.0
+	if err == nil && !st.Alone {
+		up = 1
+	}
+	set(metrics.CoordinatorUp, up)
 	accounts := app.ViewAccounts(g.settings.Load().cfg, st)
 	for _, a := range accounts {
 		set(metrics.AccountRunning, float64(a.Running), a.Name)

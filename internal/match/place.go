@@ -256,9 +256,8 @@ func (p *placer) guessPlace() placement {
 		return placement{reason: why}
 	}
 	first := seasonSlots(p.episodes, p.episodes[0].season)
-	at := firstFound(p.placementAt(slotsByNumber(first, p.numbers), viaGuess, "%s", why),
-		p.placementAt(slotsByPosition(p.episodes, p.numbers, 0), viaGuess, "%s", why))
-	return firstFound(at, placement{reason: why})
+	return firstFound(p.placementAt(slotsByNumber(first, p.numbers), viaGuess, "%s", why),
+		p.placementAt(slotsByPosition(p.episodes, p.numbers, 0), viaGuess, "%s", why), placement{reason: why})
 }
 
 func (p *placer) notFoundReason() lang.Text {
@@ -293,11 +292,13 @@ func (p *placer) placementAt(list []slot, by *method, why string, args ...any) p
 	}
 }
 
-func firstFound(first, second placement) placement {
-	if first.ok {
-		return first
+func firstFound(list ...placement) (at placement) {
+	for _, at = range list {
+		if at.ok {
+			break
+		}
 	}
-	return second
+	return at
 }
 
 func slotsByNumber(list []slot, eps []int) []slot {

@@ -216,11 +216,11 @@ func placeBySpecialDate(p *placer) placement {
 	if when == "" && p.year != 0 {
 		when = strconv.Itoa(p.year)
 	}
-	another := func(s slot) bool { return !strings.HasPrefix(s.episode.AirDate, when) }
-	if when == "" || len(p.rel.Episodes) > 1 || len(slices.DeleteFunc(slices.Clone(p.episodes), another)) > 0 {
+	aired := func(s slot) bool { return strings.HasPrefix(s.episode.AirDate, when) }
+	if when == "" || len(p.rel.Episodes) > 1 || slices.ContainsFunc(p.episodes, aired) {
 		return placement{}
 	}
-	hits := slices.DeleteFunc(slices.Clone(p.specials), another)
+	hits := slices.DeleteFunc(slices.Clone(p.specials), func(s slot) bool { return !aired(s) })
 	return p.singleSpecial(hits, lang.Textf("the specials of %s", when))
 }
 

@@ -372,7 +372,7 @@ func (p *placer) placeWholeSeason() placement {
 		return at
 	}
 	if p.rel.Kind != release.Batch && p.season == 0 {
-		return firstFound(firstFound(firstFound(placeBySpecialTitle(p), placeBySpecialDate(p)), placeInOnlySpecial(p)),
+		return firstFound(placeBySpecialTitle(p), placeBySpecialDate(p), placeInOnlySpecial(p),
 			placement{reason: "the name has no episode number"})
 	}
 	n := p.season

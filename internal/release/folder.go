@@ -3,10 +3,10 @@ package release
 import (
 	"cmp"
 	_ "embed"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/title"
 	"github.com/anivault/anivault/internal/wordlist"
 )
@@ -45,7 +45,7 @@ func (s *stages) readFolders(r *Release, dirs []string) {
 	if len(r.Seasons) == 0 && r.Folder.Seasons != nil && (len(r.Episodes) > 0 || len(r.Folder.Seasons) == 1) {
 		r.Seasons = r.Folder.Seasons
 		r.Absolute = false
-		m := seasonDashEpisode.FindStringSubmatch(normalizeWidth(r.Name))
+		m := seasonDashEpisode().FindStringSubmatch(normalizeWidth(r.Name))
 		if m != nil && slices.Equal(r.Seasons, []int{atoi(m[1])}) {
 			r.Episodes, r.Kind = []float64{float64(atoi(m[2]))}, Episode
 		}
@@ -53,7 +53,7 @@ func (s *stages) readFolders(r *Release, dirs []string) {
 }
 
 // seasonDashEpisode matches the season and episode at the start of a name in a season folder: "Season 2/2-05.mkv".
-var seasonDashEpisode = regexp.MustCompile(`^([1-9]\d?)-(\d\d)\D`)
+var seasonDashEpisode = lazyregexp.New(`^([1-9]\d?)-(\d\d)\D`)
 
 func (s *stages) applyFolders(r *Release, dirs []string) {
 	self := factsOf(&s.titles, r)
