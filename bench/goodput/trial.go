@@ -42,7 +42,7 @@ type trial struct {
 	possible float64
 }
 
-// simulate runs the trial in virtual time and records what came of it.
+// simulate runs the trial in virtual time and records its results.
 func (t *trial) simulate() error {
 	began := time.Now()
 	var s states
@@ -99,7 +99,7 @@ func (t *trial) possibleIn(s span) float64 {
 	return until(s.to) - until(s.from)
 }
 
-// run runs the trial and records what came of it.
+// run runs the trial and records its results.
 func (t *trial) run(start time.Time) (err error) {
 	dir, err := os.MkdirTemp("", "goodput-")
 	if err != nil {

@@ -115,7 +115,7 @@ type trial struct {
 	seen          tmdbfake.State
 }
 
-// run runs the processes and records what came of it.
+// run runs the processes and records its results.
 func (t *trial) run(ctx context.Context) error {
 	catalogue, err := t.fill()
 	if err != nil {

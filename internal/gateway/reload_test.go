@@ -89,7 +89,7 @@ func TestTheLastTokenThatIsRevokedIsRefused(t *testing.T) {
 		b.must(401, "/3/tv/9000001")
 	}
 	if log := b.log.String(); !strings.Contains(log, "event=no_clients") {
-		t.Errorf("nobody is told:\n%s", log)
+		t.Errorf("no warning:\n%s", log)
 	}
 	b.configure(yaml + "  plain_http: true\n")
 	b.reread()
@@ -120,7 +120,7 @@ func TestALostConfigFileOpensNothing(t *testing.T) {
 		b.must(200, "/3/tv/9000001", "Authorization: Bearer "+tokens["a"])
 	}
 	if log := b.log.String(); strings.Count(log, "is gone: put it back") != 2 {
-		t.Errorf("nobody is told:\n%s", log)
+		t.Errorf("no warning:\n%s", log)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestAnEmptiedConfigFileOpensNoGatewayThatHadClients(t *testing.T) {
 		b.must(401, "/3/tv/9000001", "Authorization: Bearer "+tokens["a"])
 	}
 	if log := b.log.String(); !strings.Contains(log, "event=no_clients") {
-		t.Errorf("nobody is told:\n%s", log)
+		t.Errorf("no warning:\n%s", log)
 	}
 }
 
