@@ -432,7 +432,7 @@ func TestReloadedAccounts(t *testing.T) {
 		t.Skip("takes some ten seconds")
 	}
 	yaml := quick + "accounts:\n" + accountText("one", "a", "")
-	b := withAccounts(t, setup{yaml: yaml})
+	b := withAccounts(t, setup{yaml: yaml, watches: true})
 	b.configure(strings.ReplaceAll(yaml, keyNamed("a"), keyNamed("z")))
 	eventually(t, "it is read anew", func() bool { return strings.Contains(b.log.String(), "event=reloaded") })
 	b.must(200, tv(9000001))

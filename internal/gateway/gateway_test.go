@@ -39,8 +39,9 @@ type bench struct {
 	url     string
 	dir     string // of all that the gateway writes
 	log     *lockedBuffer
-	stop    func() error    // drains
-	net     *http.Transport // how clients reach it; nil: the network
+	stop    func() error                   // drains
+	read    func() (*config.Config, error) // the configuration anew
+	net     *http.Transport                // how clients reach it; nil: the network
 }
 
 // gated is the stand-in with a gate in front: while it is shut, requests wait there.
@@ -116,10 +117,11 @@ type setup struct {
 	dir     string // of an earlier gateway
 	listen  string // "": a free port of the loopback
 	notify  string
-	headers []string                  // of busy's question
+	headers []string                  // of busy's questions
 	base    func(t *testing.T) string // another base URL than the stand-in's
 	noKey   bool                      // the keys are in the config file
 	listens func()                    // called when the gateway listens and does not serve yet
+	watches bool                      // it reads changed files by itself; otherwise only when the test says so
 }
 
 // start starts a stand-in and a gateway in front of it.
@@ -148,21 +150,22 @@ func start(t *testing.T, o setup) *bench {
 	if o.noKey {
 		key = ""
 	}
-	read := func() (*config.Config, error) { return b.load(base, cmp.Or(o.listen, "127.0.0.1:0"), key) }
-	cfg, err := read()
+	b.read = func() (*config.Config, error) { return b.load(base, cmp.Or(o.listen, "127.0.0.1:0"), key) }
+	cfg, err := b.read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := logging.NewHandler(b.log, logging.Options{Level: slog.LevelDebug})
-	b.service, err = Listen(
-		cfg,
-		Options{Offline: o.offline, Log: log, Reload: read, NotifySocket: o.notify},
-		func(url string) {
-			if b.url = url; o.listens != nil {
-				o.listens()
-			}
-		},
-	)
+	options := Options{
+		Offline: o.offline, Log: logging.NewHandler(b.log, logging.Options{Level: slog.LevelDebug}), NotifySocket: o.notify,
+	}
+	if o.watches {
+		options.Reload = b.read
+	}
+	b.service, err = Listen(cfg, options, func(url string) {
+		if b.url = url; o.listens != nil {
+			o.listens()
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

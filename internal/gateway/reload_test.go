@@ -20,7 +20,7 @@ import (
 
 // reread reads the configuration anew, as SIGHUP does.
 func (b *bench) reread() {
-	w := configWatcher{s: b.service, readConfig: b.service.o.Reload}
+	w := configWatcher{s: b.service, readConfig: b.read}
 	w.reload()
 }
 
@@ -216,7 +216,7 @@ func portOf(addr net.Addr) string {
 
 func TestAChangedFileIsReadWhenItStandsStill(t *testing.T) {
 	b := start(t, setup{})
-	w := configWatcher{s: b.service, readConfig: b.service.o.Reload}
+	w := configWatcher{s: b.service, readConfig: b.read}
 	w.current = statFiles(b.service.g.settings.Load().cfg)
 	looks := func() int { w.checkFiles(); return strings.Count(b.log.String(), "event=reloaded") }
 	if looks() != 0 {
@@ -256,8 +256,8 @@ func TestNoChangeIsOverlooked(t *testing.T) {
 	w := configWatcher{s: b.service, current: statFiles(b.service.Config())}
 	b.configure("limiter: {rate_base: 8}\n")
 	w.readConfig = func() (*config.Config, error) {
-		cfg, err := b.service.o.Reload()
-		w.readConfig = b.service.o.Reload
+		cfg, err := b.read()
+		w.readConfig = b.read
 		b.configure("limiter: {rate_base: 11}\n")
 		return cfg, err
 	}
@@ -272,7 +272,7 @@ func TestNoChangeIsOverlooked(t *testing.T) {
 // Who names a file first and makes it then need not say so a second time.
 func TestAFileThatComesAfterItsNameIsRead(t *testing.T) {
 	b := start(t, setup{noKey: true, yaml: "tmdb: {token: pool-key-00000000}\n"})
-	w := configWatcher{s: b.service, readConfig: b.service.o.Reload, current: statFiles(b.service.Config())}
+	w := configWatcher{s: b.service, readConfig: b.read, current: statFiles(b.service.Config())}
 	looks := func(line string) int {
 		for range 4 {
 			w.checkFiles()
@@ -379,7 +379,7 @@ func TestSystemdHears(t *testing.T) {
 
 // What a command changes, a running gateway logs; what an operator has changed, it says after a reload.
 func TestChangesFromElsewhereAreLogged(t *testing.T) {
-	b := start(t, setup{})
+	b := start(t, setup{watches: true})
 	o := ratelimit.Operator{Store: b.service.g.upstream.Store()}
 	logs := func(lines ...string) {
 		t.Helper()

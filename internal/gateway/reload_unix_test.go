@@ -11,7 +11,7 @@ import (
 
 // Without a handler the signal would end the process.
 func TestAReloadMayBeAskedForAsSoonAsItListens(t *testing.T) {
-	b := start(t, setup{listens: func() {
+	b := start(t, setup{watches: true, listens: func() {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 			t.Error(err)
 		}
@@ -22,7 +22,7 @@ func TestAReloadMayBeAskedForAsSoonAsItListens(t *testing.T) {
 
 // Without a handler the signal would end the process, and with it what is under way.
 func TestASignalToReloadDoesNotEndADrain(t *testing.T) {
-	b := start(t, setup{})
+	b := start(t, setup{watches: true})
 	b.must(200, "/3/configuration")
 	open := b.up.shut()
 	defer open()
