@@ -140,10 +140,11 @@ func TestABaseURLWithASlashTooManyOrTooFewIsNamed(t *testing.T) {
 func TestSlotLinesBearTheFiguresOfTheirAccount(t *testing.T) {
 	b := start(t, setup{noKey: true, yaml: "serve: {acquire_timeout: {interactive: 300ms}}\naccounts:\n" +
 		"  - {name: main, account_concurrency: 1, keys: [{token: " + poolKey + "}]}\n"})
-	b.must(200, "/3/configuration")
+	const patient = "Priority: u=6" // as batch
+	b.must(200, "/3/configuration", patient)
 	open := b.up.shut()
 	defer open()
-	first := b.later("/3/tv/9000001")
+	first := b.later("/3/tv/9000001", patient)
 	<-b.up.arrived
 	b.must(429, "/3/tv/9000002")
 	open()
