@@ -220,8 +220,11 @@ func TestCancelledWaitIsTakenOver(t *testing.T) {
 			release := hold(t, path, Exclusive)
 			l := New(path, Options{})
 			ctx, cancel := context.WithCancel(t.Context())
-			time.AfterFunc(5*time.Millisecond, cancel)
-			if err := l.Lock(ctx, c.first, long); !errors.Is(err, context.Canceled) {
+			cancelled := make(chan error, 1)
+			go func() { cancelled <- l.Lock(ctx, c.first, long) }()
+			eventually(t, "it waits in the kernel", l.isWaiting)
+			cancel()
+			if err := <-cancelled; !errors.Is(err, context.Canceled) {
 				t.Fatalf("lock = %v, want canceled", err)
 			}
 			if !l.isWaiting() {
