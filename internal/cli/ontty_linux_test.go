@@ -224,13 +224,13 @@ func TestTheStatusLineCountsDown(t *testing.T) {
 			"a pause", 80,
 			upstream.Action{Kind: "status", Status: 429, RetryAfter: "42"},
 			"",
-			`TMDB asks us to wait 4[12] s \(429\) · \d+/\d+\+? files`,
+			`TMDB asks us to wait [34]\d s \(429\) · \d+/\d+\+? files`,
 		},
 		{
 			"a pause, narrow", 40,
 			upstream.Action{Kind: "status", Status: 429, RetryAfter: "42"},
 			"",
-			`TMDB asks us to wait 4[12] s \(429\)[\r\x1b]`,
+			`TMDB asks us to wait [34]\d s \(429\)[\r\x1b]`,
 		},
 		{
 			"an outage", 80,
