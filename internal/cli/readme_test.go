@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anivault/anivault/internal/cli"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/tmdbfake"
 	"github.com/anivault/anivault/internal/ui"
 )
@@ -59,6 +60,7 @@ func TestReadmesShowRealOutput(t *testing.T) {
 			page := strings.ReplaceAll(string(raw), "\r\n", "\n")
 			if readme == "README.ko.md" {
 				t.Setenv("LANG", "ko_KR.UTF-8")
+				defer lang.Use(lang.English) // which cli.Main has set for the process
 			}
 			run := readmeRun(t)
 			out, human := run(append(args, "--format", "table")...)
