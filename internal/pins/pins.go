@@ -60,7 +60,7 @@ func (p Pin) Validate() error {
 		return lang.Error("the title %q has no letter or digit", p.Title)
 	case p.Order != "" && !orders.Valid(p.Order):
 		return lang.Error("%q is not an order: tmdb, absolute, tvdb, anidb or group:NAME", p.Order)
-	case p.Kind == match.Movie && p.numbersEpisodes():
+	case p.Kind == match.Movie && (p.Season != nil || p.Offset != 0 || len(p.Episodes) > 0 || p.Order != ""):
 		return lang.Error("a film has no season, no offset, no episodes and no order")
 	case len(p.Episodes) > 0 && (p.Path == "" || p.Season == nil || p.Offset != 0):
 		return lang.Error("an episode is that of one file, in a season, without an offset")
@@ -72,10 +72,6 @@ func (p Pin) Validate() error {
 		return lang.Error("offset %d is not between -%d and %d", p.Offset, maxOffset, maxOffset)
 	}
 	return nil
-}
-
-func (p Pin) numbersEpisodes() bool {
-	return p.Season != nil || p.Offset != 0 || len(p.Episodes) > 0 || p.Order != ""
 }
 
 // Entry returns the entry as the file and the command line write it: "tv/26209".

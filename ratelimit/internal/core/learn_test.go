@@ -213,13 +213,24 @@ func TestThrottleThatComesBackSoonGoesOnEasing(t *testing.T) {
 	}
 }
 
-func TestAProbeIsDueWhenThrottleEnds(t *testing.T) {
-	w := newWorld(t)
-	w.run("429*3 +2s ok*11")
-	before := w.now.Boot
-	w.acquire()
-	if d := w.now.Boot - before; w.s.State() != HalfOpen || d != 0 {
-		t.Errorf("the first probe waits for %s in %s", d, w.s.State())
+// Throttle has just shown that the upstream works, so its probes wait only for each other. After Sleep nothing is known.
+func TestProbesAfterThrottleAreDueAtOnce(t *testing.T) {
+	for _, tt := range []struct {
+		name, script, probes string
+		take                 time.Duration
+	}{
+		{"after Throttle", "429*3 +2s ok*11", "ok*5", 0},
+		{"after Sleep", "429*5 ok", "ok*4", 4 * time.Second / 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.run(tt.script)
+			before := w.now.Boot
+			w.run(tt.probes)
+			if d := w.now.Boot - before; w.s.State() != Normal || d < tt.take || d > tt.take+time.Millisecond {
+				t.Errorf("%s: the probes took %s", w.trace(), d)
+			}
+		})
 	}
 }
 

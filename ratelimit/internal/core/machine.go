@@ -403,9 +403,13 @@ func (m *machine) allowance() *allowance {
 }
 
 // pace reduces a pace in Normal to that of the present state. Throttle starts with a share of the rate, which doubles
-// every throttle_ease, because errors that continue at a low rate do not come from the rate.
+// every throttle_ease, because errors that continue at a low rate do not come from the rate. Throttle has just shown
+// that the upstream works, so the probes after it need not be slow.
 func (m *machine) pace(normal pace, t *Tuning, now Stamp) pace {
 	rate := m.learned.capRate(normal.rate)
+	if m.state == HalfOpen && m.previousState == Throttle {
+		return newPace(min(rate, allowances[Throttle].minRate), normal.burst)
+	}
 	p := m.allowance().pace(rate, normal.burst)
 	if m.state != Throttle || m.probingAfter != 0 || p.rate <= 0 {
 		return p
