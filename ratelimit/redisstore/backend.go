@@ -295,7 +295,9 @@ func (e *exchange) cacheWritten() {
 
 func (e *exchange) afterWrite() {
 	e.trustCached()
-	e.wakeSelf()
+	if e.wakeOwner == e.owner {
+		e.heartbeat.wakeAfter(e.wakeIn)
+	}
 	e.heartbeat.silentSince.CompareAndSwap(e.silentBefore, 0)
 }
 
@@ -308,12 +310,6 @@ func (e *exchange) ownerToWake() string {
 		return ""
 	}
 	return e.wakeOwner
-}
-
-func (e *exchange) wakeSelf() {
-	if e.wakeOwner == e.owner {
-		e.heartbeat.wakeAfter(e.wakeIn)
-	}
 }
 
 // adopt caches a value that the server returned. The error is [shared.ErrNewer].

@@ -378,11 +378,6 @@ func (s Stamp) deadlineAfter(d time.Duration) Stamp {
 	return s.add(d)
 }
 
-// blockedAtLeastBy reports whether the state is CacheOnly for a reason of the same or a higher rank.
-func (m *machine) blockedAtLeastBy(r Reason) bool {
-	return m.state == CacheOnly && m.reason.rank() >= r.rank()
-}
-
 func (m *machine) blockEnded(now Stamp) bool { return m.blockUntil != 0 && now >= m.blockUntil }
 
 // applyAutoRecover lets CacheOnly after a long outage end after auto_recover, for all processes.

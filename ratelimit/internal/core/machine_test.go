@@ -395,3 +395,34 @@ func TestALateTicketIsPassed(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 }
+
+// After failures no more requests run than are missing for an outage. Requests that were running before the last good
+// answer, perhaps for minutes, do not count.
+func TestAnOutageIsSentNoMoreThanItTakesToSeeIt(t *testing.T) {
+	for _, tt := range []struct {
+		script  string
+		running int
+	}{
+		{"lost lost ok", 14},
+		{"lost lost ok 500*4", 4},
+		{"lost lost ok 500*6", 2},
+		{"lost lost ok 500*7", 1},
+		{"lost lost ok 500*7 ok", 14},
+	} {
+		t.Run(tt.script, func(t *testing.T) {
+			w := newWorld(t)
+			w.tuning.Concurrency = 16
+			w.run(tt.script)
+			before := len(w.s.queue.leases)
+			a := PermitRequest{Owner: w.owner, Tuning: &w.tuning, MaxWait: time.Hour}
+			for range 20 {
+				g := w.s.TryGrant(w.now, a)
+				a.Ticket = g.Ticket
+				w.sleep(time.Second)
+			}
+			if got := len(w.s.queue.leases) - before; got != tt.running {
+				t.Errorf("%d more requests run, want %d", got, tt.running)
+			}
+		})
+	}
+}

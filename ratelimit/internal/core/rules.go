@@ -17,7 +17,9 @@ const (
 var rules = []Rule{
 	{
 		From: anyState, To: CacheOnly, trigger: onOperator, Reason: ReasonOperator, Condition: "an operator says so",
-		holds: func(f ruleInput) bool { return f.command == forceCacheOnly && !f.m.blockedAtLeastBy(ReasonOperator) },
+		holds: func(f ruleInput) bool {
+			return f.command == forceCacheOnly && (f.m.state != CacheOnly || f.m.reason != ReasonOperator)
+		},
 		enter: ruleInput.blockForPeriod,
 	}, {
 		From: anyState, To: CacheOnly, Reason: ReasonRetryAfterLong,

@@ -314,8 +314,8 @@ func TestScripts(t *testing.T) {
 		{script: "500*8 401*20 403*20", path: "Normal>Sleep>HalfOpen"},
 
 		// Requests that are lost together with one connection are one failure.
-		{script: "net*6 [net@1*4]", path: "Normal"},
-		{script: "net*7 [net@1*4]", path: "Normal>Sleep", why: "consecutive_failures"},
+		{script: "[net@1*4] net*6", path: "Normal"},
+		{script: "[net@1*4] net*7", path: "Normal>Sleep", why: "consecutive_failures"},
 		{script: "net*4 [net*4]", path: "Normal>Sleep", why: "consecutive_failures"},
 		{script: "net@1*8", path: "Normal>Sleep", why: "consecutive_failures"}, // one after the other
 		{script: "ok*16 [net@1*4] [net@2*4] [net@3*4]", path: "Normal"},        // 3 of 19

@@ -253,6 +253,10 @@ func (q *queue) runningProbes(m *machine) int {
 	return q.countLeases(func(l *lease) bool { return l.epoch == m.epoch && l.permit > m.probingAfter })
 }
 
+func (q *queue) unansweredSince(permit uint64) int {
+	return q.countLeases(func(l *lease) bool { return l.permit > permit })
+}
+
 func (q *queue) leasesOf(owner uint64) int {
 	return q.countLeases(func(l *lease) bool { return l.owner == owner })
 }
@@ -308,14 +312,16 @@ func (v view) canBeServed(t *ticket) bool {
 }
 
 // hasFreeSlot reports whether a slot is free: one of all processes together and, if p is not nil, one of the process.
-// While the machine is probing, only one probe may run; older permits do not count then.
+// While the machine is probing, only one probe may run; older permits do not count then. After failures, no more requests
+// run than would make n_failures in a row, because in an outage each further one is wasted.
 func (v view) hasFreeSlot(p *process, total int) bool {
 	q, m := &v.s.queue, &v.s.address.machine
 	if m.probing() {
 		return q.runningProbes(m) == 0
 	}
 	r := m.allowance()
-	return len(q.leases) < r.slotsOf(total) && (p == nil || q.leasesOf(p.key) < r.slotsOf(p.slots))
+	return len(q.leases) < r.slotsOf(total) && (p == nil || q.leasesOf(p.key) < r.slotsOf(p.slots)) &&
+		(m.failures == 0 || q.unansweredSince(m.lastGoodPermit) < max(v.t.NFailures-m.failures, 1))
 }
 
 // hasRoomFor reports whether n requests can go at once. If so, a request need not wait for tickets ahead of it, whose
@@ -323,7 +329,7 @@ func (v view) hasFreeSlot(p *process, total int) bool {
 func (v view) hasRoomFor(n int) bool {
 	s, m := v.s, &v.s.address.machine
 	limit, window, total := s.processes.commonLimits()
-	return !m.probing() && len(s.queue.leases)+n <= m.allowance().slotsOf(total) &&
+	return !m.probing() && m.failures == 0 && len(s.queue.leases)+n <= m.allowance().slotsOf(total) &&
 		s.ceiling.grantsWithin(v.now, window)+n <= limit && s.address.bucket.tokens(v.now, v.commonPace()) >= float64(n)
 }
 
