@@ -213,7 +213,7 @@ func TestThrottleThatComesBackSoonGoesOnEasing(t *testing.T) {
 	}
 }
 
-// Throttle has just shown that the upstream works, so its probes wait only for each other. After Sleep nothing is known.
+// Throttle has just shown that the upstream works: its probes wait only for each other. After Sleep nothing is known.
 func TestProbesAfterThrottleAreDueAtOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name, script, probes string

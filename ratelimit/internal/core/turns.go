@@ -312,8 +312,8 @@ func (v view) canBeServed(t *ticket) bool {
 }
 
 // hasFreeSlot reports whether a slot is free: one of all processes together and, if p is not nil, one of the process.
-// While the machine is probing, only one probe may run; older permits do not count then. After failures, no more requests
-// run than would make n_failures in a row, because in an outage each further one is wasted.
+// While the machine is probing, only one probe may run; older permits do not count then. After failures, no more
+// requests run than would make n_failures in a row, because in an outage each further one is wasted.
 func (v view) hasFreeSlot(p *process, total int) bool {
 	q, m := &v.s.queue, &v.s.address.machine
 	if m.probing() {
