@@ -164,7 +164,7 @@ func TestWhateverHappensToTheServer(t *testing.T) {
 			t.Parallel()
 			limit := 40
 			if name == "the network is bad" {
-				limit += 10 // who is cut off alone has its part beside those who are not
+				limit = 2 * calm().Ceiling // within one second all of them together, and each with its part when it is cut off
 			}
 			w := during(t, redistest.Start(t), limit, func(w *traffic) { c.do(t, w) })
 			if c.told != nil {
