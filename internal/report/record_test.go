@@ -161,6 +161,23 @@ func TestTallyCountsMissingEpisodes(t *testing.T) {
 	}
 }
 
+// A number that can't be an episode's is not put into the suggested command.
+func TestASpecialsNumberIsNotSuggestedAsAnEpisode(t *testing.T) {
+	for _, c := range []struct {
+		parsed Parsed
+		want   string
+	}{
+		{Parsed{Season: ptr(2), Episodes: []float64{5}}, "--season 2 --episode 5"},
+		{Parsed{Episodes: []float64{5.5}}, "--season 1 --episode N"},
+		{Parsed{Special: "OVA", Episodes: []float64{1}}, "--season 1 --episode N"},
+	} {
+		r := Record{Path: "x.mkv", Kind: "tv", TMDBID: 1, Parsed: &c.parsed}
+		if got := pinCommand(&r); got != "anivault pin x.mkv tv/1 "+c.want {
+			t.Errorf("%+v: %s", c.parsed, got)
+		}
+	}
+}
+
 // Files that lie where anivault was started have a folder to show and to name in a command; mere names have none.
 func TestFilesWithoutFolder(t *testing.T) {
 	records := []Record{

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -336,7 +337,7 @@ func pinCommand(r *Record) string {
 	if p := r.Parsed; p != nil && p.Season != nil {
 		season = strconv.Itoa(*p.Season)
 	}
-	if p := r.Parsed; p != nil && len(p.Episodes) > 0 {
+	if p := r.Parsed; p != nil && p.Special == "" && len(p.Episodes) > 0 && p.Episodes[0] == math.Trunc(p.Episodes[0]) {
 		episode = strconv.Itoa(int(p.Episodes[0]))
 	}
 	return "anivault pin " + ui.ShellWord(r.Path) + " " + r.Ref() + " --season " + season + " --episode " + episode
