@@ -168,8 +168,7 @@ func (a *planPrompt) edit(ctx context.Context) error {
 	for i := range a.plan.Units {
 		files += len(a.plan.Units[i].Ops)
 	}
-	a.f.say("edited: the plan has %s in %s now; a carries it out\n", lang.Count(files, "file"),
-		lang.Count(len(a.plan.Units), "unit"))
+	a.f.say("edited: the plan has %s now; a carries it out\n", lang.Count(files, "file"))
 	return nil
 }
 

@@ -579,7 +579,7 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 		"save":    {[]string{"s", "mine.plan"}, "mine.plan", "saved: mine.plan"},
 		"apply":   {[]string{"a"}, "out/Cowboy Bebop (1998) [tmdbid-30991]/Season 01", "undo: anivault undo"},
 		"edit":    {[]string{"e", "a"}, "out/Mine/Season 01", "undo: anivault undo"},
-		"edited":  {[]string{"e", ""}, "", "edited: the plan has 3 files in 3 units now; a carries it out"},
+		"edited":  {[]string{"e", ""}, "", "edited: the plan has 3 files now; a carries it out"},
 		"help":    {[]string{"?", "q"}, "", "l the skipped ones, q or Enter changes nothing"},
 		"else":    {[]string{"x", "q"}, "", "x is not an answer: a carries the plan out"},
 		"back":    {[]string{"s", "q", "q"}, "", "nothing was changed"},
@@ -632,14 +632,14 @@ func TestOrganizeAsksBeforeItPlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	term := onTerminal(t, 80, 24, s.env, "organize", "--interactive", s.lib, "--to", out)
-	for _, row := range [][2]string{{`\[y/N\] $`, "y\n"}, {"Episode: $", "6\n"}, {`\[\?\] help: $`, "a\n"}} {
+	for _, row := range [][2]string{{`\[y/N\] $`, "y\n"}, {`Episode \[skip\]: $`, "6\n"}, {`\[\?\] help: $`, "a\n"}} {
 		term.until(row[0])
 		if _, err := io.WriteString(term.prompter, row[1]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	status, raw := term.end()
-	asked, plan, _ := strings.Cut(raw, "Episode: ")
+	asked, plan, _ := strings.Cut(raw, "Episode [skip]: ")
 	if status != 0 || !strings.Contains(plan, "← ") || strings.Contains(asked, "← ") {
 		t.Errorf("exit status %d:\n%s", status, raw)
 	}

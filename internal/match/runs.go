@@ -213,9 +213,12 @@ func placeByRuns(p *placer) placement {
 	}
 	seasons := len(splitRuns(p.episodes, 1<<62))
 	for _, gap := range []struct {
-		name string
+		why  string
 		list [][]slot
-	}{{"long", splitRuns(p.episodes, seasonPause)}, {"short", splitRuns(p.episodes, courPause)}} {
+	}{
+		{"season %d is the run after a long pause that begins with S%02dE%02d", splitRuns(p.episodes, seasonPause)},
+		{"season %d is the run after a short pause that begins with S%02dE%02d", splitRuns(p.episodes, courPause)},
+	} {
 		n := len(gap.list)
 		if n < p.season || seasons > 1 && n != p.season {
 			continue
@@ -228,9 +231,8 @@ func placeByRuns(p *placer) placement {
 			}
 			run = parts[p.part-1]
 		}
-		why := "season %d is the run after a %s pause that begins with S%02dE%02d"
 		for _, list := range [][]slot{slotsByPosition(run, p.numbers, 0), slotsByNumber(run, p.numbers)} {
-			if at := p.placementAt(list, viaPlaceInRun, why, p.season, gap.name, run[0].season, run[0].episode.Number); at.ok {
+			if at := p.placementAt(list, viaPlaceInRun, gap.why, p.season, run[0].season, run[0].episode.Number); at.ok {
 				return at
 			}
 		}
