@@ -104,9 +104,7 @@ func (p *prompter) Ask(ctx context.Context, q decide.Question) (decide.Answer, e
 	if q.Entry != nil {
 		prompt = lang.Say("Episode")
 	}
-	if d := defaultAnswer(q); d != "" {
-		prompt += " [" + d + "]"
-	}
+	prompt += " [" + cmp.Or(defaultAnswer(q), lang.Say("skip")) + "]"
 	for {
 		text, err := p.read(ctx, prompt+": ")
 		if err != nil {
@@ -164,7 +162,7 @@ func parseAnswer(text string, q decide.Question) (a decide.Answer, problem lang.
 	switch strings.ToLower(command) {
 	case "":
 		return decide.Answer{Action: decide.Skip}, ""
-	case "s":
+	case "s", "skip", lang.Say("skip"):
 		if rest == "" {
 			return decide.Answer{Action: decide.Skip}, ""
 		}
@@ -197,6 +195,7 @@ func parseAnswer(text string, q decide.Question) (a decide.Answer, problem lang.
 		return decide.Answer{Action: decide.Choose, Kind: c.Kind, ID: c.ID}, ""
 	}
 	kind, id, err := pins.ParseEntry(text)
+	_, isPlace := parsePlace(text, 1)
 	switch {
 	case err == nil:
 		return decide.Answer{Action: decide.Choose, Kind: kind, ID: id}, ""
@@ -204,15 +203,17 @@ func parseAnswer(text string, q decide.Question) (a decide.Answer, problem lang.
 		return a, lang.TextOf(err)
 	case q.Entry != nil:
 		return a, "write the episode's number, such as 5 or S02E05; ? explains the other answers"
+	case isPlace:
+		return a, "first choose the entry, then say which of its episodes it is"
 	case len(text) == 1, title.Normalize(text) == "":
 		return a, lang.Textf("%s is not an answer; ? explains them", text)
 	}
 	return decide.Answer{Action: decide.Search, Text: text}, ""
 }
 
-// parsePlace reads "5", "5-6", "S02E05" or "2x05".
+// parsePlace reads "5", "5-6", "S02E05", "2x05", "5화" or "2기 5화".
 func parsePlace(text string, season int) (at decide.Place, ok bool) {
-	text = strings.ToLower(strings.ReplaceAll(text, " ", ""))
+	text = strings.NewReplacer(" ", "", "기", "e", "화", "", "회", "", "~", "-").Replace(strings.ToLower(text))
 	if i := strings.IndexAny(text, "ex"); i > 0 {
 		n, err := strconv.Atoi(strings.TrimPrefix(text[:i], "s"))
 		if err != nil || n < 0 {
@@ -329,13 +330,11 @@ func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem lang.
 	switch text = strings.ToLower(text); text {
 	case "", "y", "yes":
 		v.Keep = true
-	case "n", "no":
-		v.Back = true
-	case "q", "quit":
-		v.Quit = true
-	}
-	if v.Keep || v.Back || v.Quit {
 		return v, ""
+	case "n", "no":
+		return decide.Verdict{Back: true}, ""
+	case "q", "quit":
+		return decide.Verdict{Quit: true}, ""
 	}
 	for _, s := range c.Scopes {
 		if text == string(s) || text == lang.Say(scopeTexts[s].word) {
@@ -343,11 +342,7 @@ func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem lang.
 			return v, ""
 		}
 	}
-	season := c.Preview[0].Decision.Season
-	if season == nil {
-		season = new(1)
-	}
-	at, ok := parsePlace(text, *season)
+	at, ok := parsePlace(text, *cmp.Or(c.Preview[0].Decision.Season, new(1)))
 	switch {
 	case ok && c.Pins[0].Kind == match.Movie:
 		return v, "a film has no episodes"

@@ -56,9 +56,13 @@ func TestAnswersAreRead(t *testing.T) {
 		{guessed, "S01E05", at(1, 5)},
 		{guessed, "s0e2-e3", at(0, 2, 3)},
 		{guessed, "3x07", at(3, 7)},
+		{guessed, "7화", at(2, 7)},
+		{guessed, "3기 7~8화", at(3, 7, 8)},
+		{unknown, "skip", decide.Answer{}},
 		{unknown, "", decide.Answer{}},
 		{unknown, "5-6", at(1, 5, 6)},
 		{unknown, "t x", search("x")},
+		{entry, "Skip and Loafer", search("Skip and Loafer")},
 		{unknown, "tv/5", choose(match.TV, 5)},
 	} {
 		got, problem := parseAnswer(c.in, c.q)
@@ -66,7 +70,9 @@ func TestAnswersAreRead(t *testing.T) {
 			t.Errorf("%q: %s\n%s", c.in, problem, diff)
 		}
 	}
-	for _, in := range []string{"tv/0", "tv/x", "https://example.org/tv/5", `""`, "0", "3", "86", "y", "H", "i x"} {
+	for _, in := range []string{
+		"tv/0", "tv/x", "https://example.org/tv/5", `""`, "0", "3", "86", "y", "H", "i x", "S02E05", "5화",
+	} {
 		if got, problem := parseAnswer(in, entry); problem == "" {
 			t.Errorf("%q was taken as %+v", in, got)
 		}
@@ -392,6 +398,25 @@ func TestAChoiceIsShownBeforeItIsKept(t *testing.T) {
 	}
 }
 
+// An episode that says nothing about other files is shown before it is saved, and saved for the file alone.
+func TestAnEpisodeOfASingleFileIsShownAndSaved(t *testing.T) {
+	w := newWorld(t, "A/[G] Aaa Nothing - 05.mkv", "B/[G] Bbb Nothing Special.mkv")
+	p := newTerminal("tv/67075", "S02E03", "", "tv/67075", "S01E02", "")
+	_, status := w.run(t.Context(), p, "match", "--interactive", "--format", "csv")
+	if status != 0 || len(p.answers) != 0 {
+		t.Fatalf("status %d, not asked for %q:\n%s", status, p.answers, p.written.String())
+	}
+	if diff := cmp.Diff("tv/67075 season=2 episode=3 path LIB/A/[G] Aaa Nothing - 05.mkv\n"+
+		"tv/67075 season=1 episode=2 path LIB/B/[G] Bbb Nothing Special.mkv", filepath.ToSlash(w.pins(t))); diff != "" {
+		t.Error(diff)
+	}
+	for i, want := range map[int]string{2: "05.mkv  ->  S02E03", 5: "->  S01E02"} {
+		if want += "\nSave it for [file]: "; !strings.HasSuffix(p.prompts[i], want) {
+			t.Errorf("question %d does not end with %q: %q", i, want, p.prompts[i])
+		}
+	}
+}
+
 // What has an entry but no episode is asked about too, and nothing is printed before the last answer.
 func TestEpisodesAreAskedFor(t *testing.T) {
 	w := newWorld(t, "A/Cowboy Bebop - 40.mkv", "B/Cowboy Bebop - 03.mkv", "C/[G] Aaa Nothing - 01.mkv")
@@ -400,7 +425,7 @@ func TestEpisodesAreAskedFor(t *testing.T) {
 	if status != 0 || len(p.answers) != 0 {
 		t.Fatalf("status %d, not asked for %q:\n%s", status, p.answers, p.written.String())
 	}
-	if want := "TMDB has S01 1-26\nEpisode: "; !strings.HasSuffix(p.prompts[0], want) {
+	if want := "TMDB has S01 1-26\nEpisode [skip]: "; !strings.HasSuffix(p.prompts[0], want) {
 		t.Errorf("asked %q, want it to end with %q", p.prompts[0], want)
 	}
 	if got := filepath.ToSlash(w.pins(t)); got != "tv/30991 season=1 episode=5 path LIB/A/Cowboy Bebop - 40.mkv\n"+

@@ -89,7 +89,7 @@ func TestInteractiveOnATerminal(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	const prompt = "Entry: "
+	const prompt = "Entry [skip]: "
 	if shown := until(t, prompter, prompt); !strings.Contains(shown, "Aaa Nothing") {
 		t.Errorf("asked: %q", shown)
 	}

@@ -166,11 +166,14 @@ func questionsAbout(s series, entry *match.Entry, decided map[int]match.Decision
 			switch hopeless := func(c match.Candidate) bool { return c.Confidence < 0.01 }; {
 			case k.episode:
 				q.Entry, q.Guess = entry, d.Guess
-			case d.Status == match.Matched:
-				q.Reason = "not sure enough"
-				fallthrough
 			default:
 				q.Candidates = slices.DeleteFunc(slices.Clone(d.Candidates), hopeless)
+				if d.Status == match.Matched {
+					q.Reason = "not sure enough"
+					for i, c := range q.Candidates { // none is surer than the decision
+						q.Candidates[i].Confidence = min(c.Confidence, d.Confidence)
+					}
+				}
 			}
 			list = append(list, q)
 		}
@@ -327,7 +330,9 @@ func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note l
 		c.Place, c.Scope = &a.Place, ByFiles
 	}
 	for {
-		c.Scopes = availableScopes(s, c.Place)
+		if c.Scopes = availableScopes(s, c.Place); !slices.Contains(c.Scopes, c.Scope) {
+			c.Scope = ByFiles
+		}
 		c.Pins = pinsFor(s, a, c.ChoiceOptions, name)
 		c.Preview = d.previewDecisions(ctx, s, c.Pins)
 		v := Verdict{Keep: true, Options: c.ChoiceOptions}
@@ -383,7 +388,7 @@ func (d *Deciders) previewDecisions(ctx context.Context, s match.Series, list []
 // availableScopes returns the scopes that suit the files. If the first file has no number, its place says nothing about
 // other files, so only ByFiles remains.
 func availableScopes(s match.Series, at *Place) (list []Scope) {
-	if at != nil && pinOffset(s, *at) == nil {
+	if at != nil && pinOffset(s, at) == nil {
 		return []Scope{ByFiles}
 	}
 	if title.Normalize(s.Title()) != "" {
@@ -396,20 +401,21 @@ func availableScopes(s match.Series, at *Place) (list []Scope) {
 }
 
 // pinOffset returns the difference between the episode that a person chose for the first file and the number in its
-// name. It returns nil if the difference does not apply to the other files.
-func pinOffset(s match.Series, at Place) *int {
+// name. It returns nil without a place, or if the difference does not apply to the other files.
+func pinOffset(s match.Series, at *Place) *int {
 	number, ok := firstNumber(s.Files[0].Release)
-	if !ok || len(at.Episodes) != len(s.Files[0].Release.Episodes) || len(s.Files) < 2 {
+	if at == nil || !ok || len(at.Episodes) != len(s.Files[0].Release.Episodes) || len(s.Files) < 2 {
 		return nil
 	}
 	return new(at.Episodes[0] - number)
 }
 
 // defaultScope returns the scope that is suggested first. It is not ByTitle if only a folder's name has the title,
-// which may mean another work elsewhere.
+// which may mean another work elsewhere, or for one file without a number, which no other file will follow.
 func defaultScope(s match.Series, kind match.Kind) Scope {
+	_, numbered := firstNumber(s.Files[0].Release)
 	switch {
-	case title.Normalize(s.Title()) != "" && s.Titles[0].From == release.FromName:
+	case title.Normalize(s.Title()) != "" && s.Titles[0].From == release.FromName && (numbered || len(s.Files) > 1):
 		return ByTitle
 	case kind == match.TV && len(s.Files) > 1 && itemsInFolder(s.Files) == len(s.Files):
 		return ByFolder
@@ -419,10 +425,7 @@ func defaultScope(s match.Series, kind match.Kind) Scope {
 
 func pinsFor(s match.Series, a Answer, o ChoiceOptions, name string) (out []pins.Pin) {
 	p := pins.Pin{Kind: a.Kind, ID: a.ID, Name: name}
-	var offset *int
-	if o.Place != nil {
-		offset = pinOffset(s, *o.Place)
-	}
+	offset := pinOffset(s, o.Place)
 	if o.Scope != ByFiles {
 		if offset != nil {
 			p.Season, p.Offset = &o.Place.Season, *offset

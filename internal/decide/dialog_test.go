@@ -88,6 +88,28 @@ func TestWhatIsAskedAbout(t *testing.T) {
 	}
 }
 
+// A series that is less certain than its best candidate does not look more certain in the question.
+func TestNoCandidateLooksSurerThanTheDecision(t *testing.T) {
+	s := series{Series: match.Series{Files: filesOf("a/T - 01.mkv")}}
+	d := match.Decision{Outcome: match.Outcome{Status: match.Matched, Kind: match.TV, Confidence: 0.85}}
+	d.Season, d.Candidates = new(1), []match.Candidate{{ID: 1, Confidence: 0.99}, {ID: 2, Confidence: 0.3}}
+	got := questionsAbout(s, nil, map[int]match.Decision{0: d}, 0.9)[0].Candidates
+	if diff := cmp.Diff([]match.Candidate{{ID: 1, Confidence: 0.85}, {ID: 2, Confidence: 0.3}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// An answer about one file without a number is suggested for that file; others may have its title by chance.
+func TestTheScopeThatIsSuggested(t *testing.T) {
+	for want, names := range map[Scope][]string{
+		ByTitle: {"lib/T - 01.mkv"}, ByFiles: {"lib/my holiday.mkv"},
+	} {
+		if got := defaultScope(match.Group(filesOf(names...))[0], match.TV); got != want {
+			t.Errorf("%q: %s, want %s", names, got, want)
+		}
+	}
+}
+
 // Where the first file goes, the others follow by their numbers: a title or a folder by an offset, files by episodes.
 func TestWhatAnAnswerPins(t *testing.T) {
 	two := []string{"lib/T - 03.mkv", "lib/T - 05.mkv"}
