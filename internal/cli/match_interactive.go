@@ -157,19 +157,15 @@ func guessedPlace(g *match.Guess) decide.Place {
 // parseAnswer reads an answer to a question. problem says why it is none.
 func parseAnswer(text string, q decide.Question) (a decide.Answer, problem lang.Text) {
 	text = cmp.Or(text, defaultAnswer(q))
+	switch strings.ToLower(text) {
+	case "", "s", "skip", lang.Say("skip"):
+		return decide.Answer{Action: decide.Skip}, ""
+	case "q":
+		return decide.Answer{Action: decide.Quit}, ""
+	}
 	command, rest, _ := strings.Cut(text, " ")
 	rest = strings.TrimSpace(rest)
 	switch strings.ToLower(command) {
-	case "":
-		return decide.Answer{Action: decide.Skip}, ""
-	case "s", "skip", lang.Say("skip"):
-		if rest == "" {
-			return decide.Answer{Action: decide.Skip}, ""
-		}
-	case "q":
-		if rest == "" {
-			return decide.Answer{Action: decide.Quit}, ""
-		}
 	case "t":
 		return decide.Answer{Action: decide.Search, Text: rest}, ""
 	case "i":

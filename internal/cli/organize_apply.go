@@ -178,7 +178,8 @@ func openEditor(ctx context.Context, f *factory, r *organize.Result, text []byte
 		if err := r.Write(&b); err != nil {
 			return nil, err
 		}
-		text = b.Bytes()
+		help := "# " + lang.Say("To leave a file out, delete its lines. To rename it, change the path after \"to\".")
+		text = bytes.Replace(b.Bytes(), []byte("\n\n"), []byte("\n"+help+"\n\n"), 1)
 	}
 	file, err := os.CreateTemp("", "anivault-*.plan")
 	if err != nil {

@@ -580,6 +580,7 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 		"apply":   {[]string{"a"}, "out/Cowboy Bebop (1998) [tmdbid-30991]/Season 01", "undo: anivault undo"},
 		"edit":    {[]string{"e", "a"}, "out/Mine/Season 01", "undo: anivault undo"},
 		"edited":  {[]string{"e", ""}, "", "edited: the plan has 3 files now; a carries it out"},
+		"told":    {[]string{"e", "q"}, "", "# To leave a file out, delete its lines."},
 		"help":    {[]string{"?", "q"}, "", "l the skipped ones, q or Enter changes nothing"},
 		"else":    {[]string{"x", "q"}, "", "x is not an answer: a carries the plan out"},
 		"back":    {[]string{"s", "q", "q"}, "", "nothing was changed"},
@@ -593,8 +594,11 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 				t.Fatal(err)
 			}
 			editor := `sed -i s/Cowboy.Bebop.(1998).\[tmdbid-30991\]/Mine/`
-			if name == "gone" {
+			switch name {
+			case "gone":
 				editor = "rm"
+			case "told":
+				editor = "sed -n /leave.a.file/p" // to the terminal
 			}
 			env := append(s.env, "EDITOR="+editor)
 			term := onTerminal(t, 200, 40, env, "organize", s.lib, "--to", filepath.Join(s.dir, "out"))

@@ -282,7 +282,8 @@ func TestWords(t *testing.T) {
 			},
 		}).notFoundReason(): "season 1 episodes 101 and 102 fit nowhere " +
 			"in TMDB's seasons",
-		(&placer{numbers: []int{7}}).notFoundReason(): "episode 7 fits nowhere in TMDB's seasons",
+		(&placer{numbers: []int{7}}).notFoundReason():                     "episode 7 fits nowhere in TMDB's seasons",
+		(&placer{season: 4, part: 2, numbers: []int{5}}).notFoundReason(): "TMDB's season 4 has no part 2 with number 5",
 		seriesText(Series{
 			Titles: title,
 			Files:  make([]File, 1),

@@ -262,6 +262,8 @@ func (p *placer) guessPlace() placement {
 
 func (p *placer) notFoundReason() lang.Text {
 	switch {
+	case p.season > 0 && p.part > 0:
+		return lang.Textf("TMDB's season %d has no part %d with number %s", p.season, p.part, numberListText(p.numbers))
 	case p.season > 0 && len(p.numbers) == 1:
 		return lang.Textf("season %d episode %s fits nowhere in TMDB's seasons", p.season, numberListText(p.numbers))
 	case p.season > 0:
