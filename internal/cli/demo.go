@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -39,6 +41,7 @@ func runDemo(f *factory, cmd *cobra.Command, keep string, serve bool, o *matchOp
 	if err := o.check(o.roots); err != nil {
 		return err
 	}
+	signal.Ignore(syscall.SIGPIPE) // the folder is removed also if the reader of stdout goes away
 	root, cleanup, err := demoRoot(keep)
 	if err != nil {
 		return err

@@ -325,8 +325,7 @@ func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem lang.
 	v.Options = c.ChoiceOptions
 	switch text = strings.ToLower(text); text {
 	case "", "y", "yes":
-		v.Keep = true
-		return v, ""
+		return decide.Verdict{Keep: true, Options: c.ChoiceOptions}, ""
 	case "n", "no":
 		return decide.Verdict{Back: true}, ""
 	case "q", "quit":
