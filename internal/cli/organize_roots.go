@@ -28,8 +28,8 @@ func (o *organizeRun) openRoots(ctx context.Context, args []string) error {
 	set := o.cfg.Organize
 	tv, movies := cmp.Or(set.ToTV, set.To), cmp.Or(set.ToMovies, set.To)
 	if tv == "" || movies == "" {
-		return usagef("for example: --to /srv/library; organize.to in the config file sets it for good",
-			"no --to given: where should the library be?")
+		return usagef("for example: --to /srv/library (with --in-place, the library itself); organize.to in the config file "+
+			"sets it for good", "no --to given: where should the library be?")
 	}
 	for _, to := range []struct {
 		dir, flag string
