@@ -296,28 +296,17 @@ func (x *execution) restoreFolders(times bool) error {
 		}
 		x.dirs.trim()
 		dir, err := x.dirs.get(i)
-		if err != nil {
-			if isMissing(err) || isNotFolder(err) {
-				continue // nothing was put back into this folder
-			}
-			return err
+		if isMissing(err) || isNotFolder(err) {
+			continue // nothing was put back into this folder
 		}
-		if f.missing {
-			if err := setModeAndOwner(dir, d.Mode, d.UID, d.GID, x.dirs.inheritOwner); err != nil {
-				return err
-			}
+		if err == nil && f.missing {
+			err = setModeAndOwner(dir, d.Mode, d.UID, d.GID, x.dirs.inheritOwner)
 		}
-		if !times || f.changedSince {
-			continue
+		if err == nil && times && !f.changedSince {
+			err = ignoreForbidden(dir.SetMTime(d.MTime))
 		}
-		info, err := dir.Stat()
 		if err != nil {
 			return err
-		}
-		if info.MTime != d.MTime {
-			if err := dir.SetMTime(d.MTime); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

@@ -154,18 +154,22 @@ func (f *folderCache) restoreModes() error {
 
 func setModeAndOwner(dir Dir, mode, uid, gid uint32, owner bool) error {
 	info, err := dir.Stat()
-	if err != nil {
-		return err
+	if err == nil && owner && (info.UID != uid || info.GID != gid) {
+		err = ignoreForbidden(dir.SetOwner(uid, gid))
 	}
-	if owner && (info.UID != uid || info.GID != gid) {
-		if err := dir.SetOwner(uid, gid); err != nil {
-			return err
-		}
+	if err == nil && info.Mode != mode {
+		err = ignoreForbidden(dir.SetMode(mode))
 	}
-	if info.Mode != mode {
-		return dir.SetMode(mode)
+	return err
+}
+
+// ignoreForbidden drops the errors of a folder that belongs to another user, or to one that a container does not know:
+// only its owner may set its time and mode, so these stay as they are.
+func ignoreForbidden(err error) error {
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // removeEmptied removes the removable folders among the emptied ones, and their parents if these become empty too.

@@ -48,7 +48,7 @@ type Outcome struct {
 	// ChangedFolders are the folders of series and films that changed. It is empty for an unfinished run.
 	ChangedFolders []string
 	BadCRC         []string // copied files whose content doesn't match the CRC-32 in their name
-	LostAttributes []string // copies that could not keep all extended attributes or the access list
+	LostAttributes []string // copies that could not keep their owner, all extended attributes or the access list
 	DamagedMarks   int      // unreadable lines of the journal
 }
 

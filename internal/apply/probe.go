@@ -177,7 +177,7 @@ func ProbeCapabilities(system FS, path, id string) (a Capabilities, err error) {
 	if err == nil {
 		err = withProbeFolder(root, name, a.probeLinks)
 	}
-	return a, errors.Join(err, root.SetMTime(before.MTime))
+	return a, errors.Join(err, ignoreForbidden(root.SetMTime(before.MTime)))
 }
 
 func (a *Capabilities) probeLinks(dir Dir) error {

@@ -2,15 +2,18 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/organize/disk"
@@ -270,5 +273,39 @@ func TestSeveralWorkersCheckTheSources(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int{0, 66, 199}, changed); diff != "" || out.Count(StatusDone) != 197 {
 		t.Errorf("%d done, changed (-want +got): %s", out.Count(StatusDone), diff)
+	}
+}
+
+// A copy that can't have the owner of its source, as on a network share or in a container that does not know the user,
+// is made all the same, and is said to lack something.
+func TestAnOwnerThatCantBeKept(t *testing.T) {
+	runtime.LockOSThread() // the user for file systems is the thread's
+	defer runtime.UnlockOSThread()
+	const nobody = 65534
+	dir := t.TempDir()
+	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	d, err := System{}.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if before, err := unix.SetfsuidRetUid(nobody); err != nil {
+		t.Fatal(err)
+	} else {
+		defer unix.SetfsuidRetUid(before)
+	}
+	from, err1 := d.Create("from")
+	to, err2 := d.Create("to")
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	defer to.Close()
+	whole, err := to.CopyMetadata(from, Info{UID: 0, GID: 0, Mode: 0o4644, MTime: organize.Stamp{Sec: 1}}, true)
+	after, err2 := to.Stat()
+	if err != nil || err2 != nil || whole || after.Mode != 0o644 || after.MTime.Sec != 1 {
+		t.Errorf("whole: %v, %+v %v %v", whole, after, err, err2)
 	}
 }

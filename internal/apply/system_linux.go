@@ -265,9 +265,8 @@ func (f *linuxFile) CopyMetadata(from File, info Info, owner bool) (whole bool, 
 	fd := int(f.Fd())
 	whole = copyAttributes(int(from.(*linuxFile).Fd()), fd)
 	if owner {
-		err := retrySyscall("chown", f.Name(), func() error { return unix.Fchown(fd, int(info.UID), int(info.GID)) })
-		if err != nil {
-			return false, err
+		if unix.Fchown(fd, int(info.UID), int(info.GID)) != nil { // a network share, or an owner unknown in a container
+			whole, info.Mode = false, info.Mode&0o777
 		}
 	}
 	if err := retrySyscall("chmod", f.Name(), func() error { return unix.Fchmod(fd, info.Mode) }); err != nil {

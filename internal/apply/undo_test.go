@@ -546,6 +546,31 @@ func TestFoldersGetTheirTimesBack(t *testing.T) {
 	}
 }
 
+// Only the owner of a folder may set its time, mode and owner. A run in folders of others, such as those of a group, is
+// put back all the same, and its folders keep the times of the undo.
+func TestFoldersOfOthersKeepTheirTimes(t *testing.T) {
+	for _, errno := range []error{syscall.EPERM, syscall.EINVAL} {
+		sc := drawn(traits{}, "/lib", "a", "a > Show/a")
+		apply, _, undo := sc.actions()
+		s := sc.clone()
+		s.fail = func(effect string) error {
+			if effect == "mtime" || effect == "owner" {
+				return errno
+			}
+			return nil
+		}
+		if out, err := apply.do(s); err != nil || out.Unfinished {
+			t.Fatalf("%v: %+v %v", errno, out, err)
+		}
+		if out, err := undo.do(s); err != nil || out.Unfinished || said(out) != "a undone" {
+			t.Errorf("%v: %+v %v", errno, out, err)
+		}
+		if diff := cmp.Diff(all(sc.sim, false), all(s, false)); diff != "" {
+			t.Errorf("%v: %s", errno, diff)
+		}
+	}
+}
+
 // Runs can be put back in any order: all files are where they were, though folders may keep a later time.
 func TestAnOlderRunIsPutBackFirst(t *testing.T) {
 	sc := drawn(traits{}, "/lib", "a b", "a > Show/a; b > Show/b")

@@ -38,8 +38,8 @@ func (a *applyRun) reportOutcome(ctx context.Context, out *apply.Outcome) error 
 			ui.Printable(name))
 	}
 	if n := len(out.LostAttributes); n > 0 {
-		a.f.warn("%d of the copies could not keep all extended attributes or the access control list; the first is %s", n,
-			ui.Printable(out.LostAttributes[0]))
+		a.f.warn("%d of the copies could not keep their owner, all extended attributes or the access control list; "+
+			"the first is %s", n, ui.Printable(out.LostAttributes[0]))
 	}
 	a.printSummary(out, &s)
 	switch {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/wordlist"
 )
@@ -16,9 +18,9 @@ var wordsText string
 
 var wordSets = wordlist.Sets(wordsText)
 
-// isListed reports whether a name, in any case, is in a section of words.txt.
+// isListed reports whether a name, in any case and normal form, is in a section of words.txt.
 func isListed(section, name string) bool {
-	return wordSets()[section][strings.ReplaceAll(strings.ToLower(name), "_", " ")]
+	return wordSets()[section][strings.ReplaceAll(strings.ToLower(norm.NFC.String(name)), "_", " ")]
 }
 
 func extension(name string) string { return strings.TrimPrefix(filepath.Ext(name), ".") }
@@ -37,7 +39,7 @@ func IsSubtitle(name string) bool { return isListed("subtitle", extension(name))
 // Videos are the videos in a folder. They are used to find the video that another file, such as a subtitle, belongs to.
 type Videos struct {
 	names    []string
-	stems    map[string]int    // index in names, by name without extension
+	stems    map[string]int    // index in names, by NFC name without extension
 	releases []release.Release // the parsed names; nil until the first comparison
 }
 
@@ -48,7 +50,7 @@ const NoSingleVideo = -1
 func NewVideos(names []string) *Videos {
 	v := &Videos{names: names, stems: make(map[string]int, len(names))}
 	for i, name := range names {
-		stem := Stem(name)
+		stem := norm.NFC.String(Stem(name))
 		if _, taken := v.stems[stem]; taken {
 			i = NoSingleVideo
 		}
@@ -73,7 +75,7 @@ func (v *Videos) Owner(name string) (video int, rest string, ok bool) {
 		if end < len(name) && !strings.ContainsRune(".-_ [(", rune(name[end])) {
 			continue
 		}
-		if video, ok = v.stems[name[:end]]; ok {
+		if video, ok = v.stems[norm.NFC.String(name[:end])]; ok {
 			return video, name[end:], true
 		}
 	}
@@ -84,7 +86,7 @@ func (v *Videos) Owner(name string) (video int, rest string, ok bool) {
 func IsSubtitleFolder(name string) bool { return isListed("subtitles", name) }
 
 // IsSeasonFolder reports whether a folder's name says that it holds a season of a series.
-func IsSeasonFolder(name string) bool { return seasonFolder().MatchString(name) }
+func IsSeasonFolder(name string) bool { return seasonFolder().MatchString(norm.NFC.String(name)) }
 
 type subtitleFolder struct {
 	name    string
@@ -117,7 +119,7 @@ func subtitlesOf(names, adjacent []string, folders []subtitleFolder) [][]string 
 			add(video, folder.name, name)
 		}
 		for _, of := range folder.folders {
-			if video, ok := videos.stems[of.name]; ok {
+			if video, ok := videos.stems[norm.NFC.String(of.name)]; ok {
 				for _, name := range of.files {
 					add(video, folder.name, of.name, name)
 				}

@@ -1,9 +1,15 @@
 package library
 
-import "testing"
+import (
+	"testing"
+
+	"golang.org/x/text/unicode/norm"
+)
 
 func TestAFileBelongsToTheVideoWithTheLongestStem(t *testing.T) {
-	videos := []string{"Show - 01.mkv", "Show - 01 [v2].mkv", "Show - 1.mkv", "Same.mkv", "Same.mp4", ".hidden.mkv"}
+	videos := []string{
+		"Show - 01.mkv", "Show - 01 [v2].mkv", "Show - 1.mkv", "Same.mkv", "Same.mp4", ".hidden.mkv", "쇼 1화.mkv",
+	}
 	stems := NewVideos(videos)
 	for _, row := range []struct {
 		name  string
@@ -24,6 +30,7 @@ func TestAFileBelongsToTheVideoWithTheLongestStem(t *testing.T) {
 		{"Same.srt", NoSingleVideo, ".srt", true},
 		{"show - 01.srt", 0, "", false},
 		{".hidden.srt", 5, ".srt", true},
+		{norm.NFD.String("쇼 1화") + ".한글.smi", 6, ".한글.smi", true},
 		{"", 0, "", false},
 	} {
 		t.Run(row.name, func(t *testing.T) {

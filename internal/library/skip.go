@@ -129,7 +129,7 @@ type folderContext struct {
 func folderContextOf(items []item, root bool) folderContext {
 	s := folderContext{isRoot: root}
 	for i := range items {
-		s.hasSeasons = s.hasSeasons || items[i].isDir && seasonFolder().MatchString(items[i].name)
+		s.hasSeasons = s.hasSeasons || items[i].isDir && IsSeasonFolder(items[i].name)
 		s.hasVideos = s.hasVideos || items[i].isVideo
 	}
 	return s
@@ -150,7 +150,7 @@ func isExtrasFolder(name string, items []item, parent folderContext) bool {
 	for i := range items {
 		switch it := &items[i]; {
 		case it.isDir:
-			seasons = seasons || seasonFolder().MatchString(it.name)
+			seasons = seasons || IsSeasonFolder(it.name)
 		case it.isVideo:
 			m := episodeName().FindStringSubmatch(it.name)
 			if m != nil && lettersOf(yearSuffix().ReplaceAllString(m[1], "")) == lettersOf(name) {

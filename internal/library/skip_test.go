@@ -1,6 +1,10 @@
 package library
 
-import "testing"
+import (
+	"testing"
+
+	"golang.org/x/text/unicode/norm"
+)
 
 func TestNamesThatAreLeftOut(t *testing.T) {
 	tests := map[string][]string{
@@ -78,8 +82,9 @@ func TestSeasonFolders(t *testing.T) {
 		"Show 2nd Season": true, "Show Season 2": true, "Season One": true, "Season Onerous": false,
 		"第2期": true, "第二季": true, "시즌 2": true, "2기": true, "Specials": true, "OVA": true, "Staffel 3": true,
 		"Season of Love": false, "S": false, "Extras": false, "S01E01": false, "Summer": false, "Show": false,
+		norm.NFD.String("시즌 2"): true, norm.NFD.String("シーズン1"): true,
 	} {
-		if got := seasonFolder().MatchString(name); got != want {
+		if got := IsSeasonFolder(name); got != want {
 			t.Errorf("%q: %v", name, got)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/report"
@@ -44,6 +45,15 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			"the season's folder in Korean", nil, tree("/in/a.mkv", "/out/"+ours+"/시즌 1/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
 			[]string{"link a.mkv > " + ours + "/시즌 1/" + file},
+		},
+		{
+			"the season's folder in Korean, written by a Mac", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/out/"+ours+"/"+norm.NFD.String("시즌 1")+"/Show - S01E02.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 2)},
+			[]string{
+				"link a.mkv > " + ours + "/" + norm.NFD.String("시즌 1") + "/" + file,
+				"exists /in/b.mkv (/out/" + ours + "/" + norm.NFD.String("시즌 1") + "/Show - S01E02.mkv)",
+			},
 		},
 		{
 			"of two folders of one season the layout's own", nil,

@@ -18,10 +18,11 @@ import (
 func (p *Planner) chooseVerb(v *video, item *Item) Verb {
 	verb, role := p.opts.Mode.Verb(), RoleOf(item.Name)
 	otherDevice := item.Device != v.folder.device
+	isCopied := (verb == VerbLink || verb == VerbSymlink) && (role == RoleNFO || role == RoleImage)
 	switch root := &p.opts.Targets[v.target]; {
 	case v.isRename:
 		return VerbMove
-	case (verb == VerbLink || verb == VerbSymlink) && (role == RoleNFO || role == RoleImage):
+	case isCopied && v.kind != kindFolderWide: // a file about a folder is skipped where the folder's videos are
 		return VerbCopy
 	case otherDevice && (verb == VerbLink || verb == VerbReflink),
 		verb == VerbLink && AreOtherMounts(item.Mount, v.folder.mount):
@@ -34,6 +35,9 @@ func (p *Planner) chooseVerb(v *video, item *Item) Verb {
 		v.skip(CodeNoReflink, "")
 	case verb == VerbSymlink && (root.Type == "vfat" || root.Type == "exfat"):
 		v.skip(CodeNoSymlink, "")
+	}
+	if isCopied {
+		return VerbCopy
 	}
 	return verb
 }
@@ -189,7 +193,9 @@ func (p *Planner) addNFOs() {
 			continue
 		}
 		switch name := path.Base(v.targetStem()) + ".nfo"; {
-		case v.work.Kind == "movie" && !v.isLaterPart():
+		case v.work.Kind == "movie" && strings.Contains(v.label, " - part") && v.partNumber() > 1:
+			// media servers don't read the NFO of a later part
+		case v.work.Kind == "movie":
 			p.addNFO(v, taken, v.folder, name, &NFOSpec{Entry: v.work.Entry, Full: p.opts.NFO.Full})
 		case v.work.Kind == "tv" && p.opts.NFO.Full && len(v.named.Episodes) == len(v.work.Episodes):
 			spec := NFOSpec{Entry: v.work.Entry, Full: true, Season: v.work.Season, Episodes: v.work.Episodes}
@@ -242,11 +248,6 @@ func (p *Planner) checkOrder(v *video, taken map[nameKey]string, order string) {
 		!p.opts.Layout.Show.hasField(fieldTMDB) && ofTVDB != (order == orders.TVDB) {
 		p.unnamedOrders = append(p.unnamedOrders, at.path)
 	}
-}
-
-// isLaterPart reports whether a file is the second or a later part of a film, whose NFO media servers don't read.
-func (v *video) isLaterPart() bool {
-	return strings.Contains(v.label, " - part") && v.partNumber() > 1
 }
 
 func (p *Planner) addNFO(v *video, taken map[nameKey]string, at *targetFolder, name string, n *NFOSpec) {

@@ -543,6 +543,16 @@ func TestPlans(t *testing.T) {
 			[]string{"cross_device /in/a.mkv (--or copy copies it)"},
 		},
 		{
+			"another file system, and files about the folder", nil,
+			tree("2|/in/a/a.mkv", "2|/in/a/a-thumb.jpg", "2|/in/a/poster.jpg", "2|/in/a/tvshow.nfo", "/out/"),
+			[]report.Record{tv("/in/a/a.mkv", 1, 1)},
+			[]string{
+				"cross_device /in/a/a.mkv (--or copy copies it)",
+				"cross_device /in/a/poster.jpg (--or copy copies it)",
+				"cross_device /in/a/tvshow.nfo (--or copy copies it)",
+			},
+		},
+		{
 			"another file system, and copying is wanted", func(o *Options) { o.FallBackToCopy = true },
 			tree("2|/in/a.mkv", "/out/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
