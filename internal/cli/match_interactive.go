@@ -198,7 +198,7 @@ func parseAnswer(text string, q decide.Question) (a decide.Answer, problem lang.
 	case strings.Contains(text, "://"), strings.HasPrefix(text, "tv/"), strings.HasPrefix(text, "movie/"):
 		return a, lang.TextOf(err)
 	case q.Entry != nil:
-		return a, "write the episode's number, such as 5 or S02E05; ? explains the other answers"
+		return a, "write the episode's number, such as 5 or S02E05; t TITLE searches, ? explains the other answers"
 	case isPlace:
 		return a, "first choose the entry, then say which of its episodes it is"
 	case len(text) == 1, title.Normalize(text) == "":
