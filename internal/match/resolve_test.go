@@ -341,6 +341,22 @@ func TestAnIDIsTakenAsGiven(t *testing.T) {
 	}
 }
 
+// What two titles of a show have in common is no subtitle of another season.
+func TestTheBeginningOfSeveralTitlesNamesTheWholeShow(t *testing.T) {
+	show := series(31, "Iron Vow: Lantern of the Rebellion", "鉄の誓い 反逆のランタン", 2006,
+		season(1, "1-25@2006-10-05"), season(2, "1-25@2008-04-06")).alt("Iron Vow: Hangyaku no Lantern")
+	r := &Resolver{Source: &world{entries: []*Entry{show}}, Options: DefaultOptions()}
+	for name, want := range map[string]string{
+		"Iron Vow": "tv 31 S01E03", "Iron Vow: Hangyaku no Lantern": "tv 31 S02E03",
+	} {
+		s := Group([]File{{Release: rel(name, eps(3))}})[0]
+		d := r.Place(context.Background(), s.Files[:1], r.ResolveID(context.Background(), s, TV, 31))[0]
+		if outcome(d) != want {
+			t.Errorf("%s: %s, want %s: %v", name, outcome(d), want, d.Reason)
+		}
+	}
+}
+
 // TestAListedExtraIsMatchedToItsWork is about names that somebody listed as media: they get their work's id and never
 // an episode, and stay skipped where the work is not certain.
 func TestAListedExtraIsMatchedToItsWork(t *testing.T) {
