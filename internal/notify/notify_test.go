@@ -242,7 +242,8 @@ func TestEachTroubleOfTheLimiterIsReportedOnceAndItsEndToo(t *testing.T) {
 			st.Budget, st.BudgetUsed = ratelimit.Budget{Requests: 100, Period: time.Hour}, used
 		}
 	}
-	one, two := Open(dir, all), Open(dir, all) // two processes
+	one, two := Open(dir, all), Open(dir, all) // two processes; each step has a new one too
+	begun := func(st *ratelimit.Status) { st.Since = st.At }
 	for _, step := range []struct {
 		st   *ratelimit.Status
 		want string
@@ -252,6 +253,7 @@ func TestEachTroubleOfTheLimiterIsReportedOnceAndItsEndToo(t *testing.T) {
 		{status(45*time.Second, ratelimit.Normal, nil), ""},
 		{status(50*time.Second, ratelimit.Sleep, nil), ""},
 		{status(105*time.Second, ratelimit.HalfOpen, nil), "limiter: TMDB has not answered for more than a minute"},
+		{status(106*time.Second, ratelimit.Sleep, begun), ""}, // a process that has just begun sees that it goes on
 		{
 			status(110*time.Second, ratelimit.CacheOnly, func(st *ratelimit.Status) { st.Cause = ratelimit.ReasonPolicy }),
 			"limiter: no requests are sent to TMDB (CacheOnly, policy)",
@@ -272,10 +274,8 @@ func TestEachTroubleOfTheLimiterIsReportedOnceAndItsEndToo(t *testing.T) {
 		}), "coordinator: over: the state that several processes or machines share can't be reached; " +
 			"key: a key of the account main can't be used: refused"},
 	} {
-		for _, q := range []*Queue{one, two} {
-			if err := q.observe(step.st); err != nil {
-				t.Fatal(err)
-			}
+		for _, q := range []*Queue{Open(dir, all), one, two} {
+			q.observe(step.st)
 		}
 		var got []string
 		if err := one.update(func(c *content) {
@@ -318,6 +318,27 @@ func TestRunDeliversAndStops(t *testing.T) {
 	}
 	if seen := s.take(); len(seen) != 1 || json.Unmarshal([]byte(seen[0][len("POST / "):]), &got) != nil ||
 		got.Summary.Type != "organize_summary" || got.Summary.Failed != 2 {
+		t.Errorf("the webhook got %q", seen)
+	}
+}
+
+func TestRunReportsWhatEndsTheProcess(t *testing.T) {
+	s := newServer(t, "", nil)
+	target := s.target(t, "webhook", Key)
+	target.Template = "{text}"
+	q := Open(t.TempDir(), []config.NotifyTarget{target})
+	ctx, cancel := context.WithCancel(t.Context())
+	status := func(context.Context) (st ratelimit.Status, err error) {
+		if ctx.Err() != nil { // TMDB refused the key after the last look
+			st.Accounts = make1(st.Accounts)
+			st.Accounts[0].Name, st.Accounts[0].Keys = "main", make1(st.Accounts[0].Keys)
+			st.Accounts[0].Keys[0].Standing = ratelimit.StandingRefused
+		}
+		cancel()
+		return st, nil
+	}
+	q.Run(ctx, status, func(err error) { t.Error(err) })
+	if seen := s.take(); len(seen) != 1 || !strings.Contains(seen[0], "can't be used: refused") {
 		t.Errorf("the webhook got %q", seen)
 	}
 }

@@ -243,7 +243,7 @@ func (q *Queue) Run(ctx context.Context, status func(context.Context) (ratelimit
 	var retry time.Time
 	for tick := time.Tick(pollInterval); ; {
 		if st, err := status(ctx); err == nil {
-			_ = q.observe(&st) // the next poll tries again
+			q.observe(&st)
 		}
 		if now := time.Now(); !now.Before(retry) {
 			err := q.Send(ctx)
@@ -259,6 +259,10 @@ func (q *Queue) Run(ctx context.Context, status func(context.Context) (ratelimit
 		}
 		select {
 		case <-ctx.Done():
+			ctx = context.WithoutCancel(ctx)
+			if st, err := status(ctx); err == nil && q.observe(&st) { // such as the refused key that ends watch
+				_ = q.Send(ctx)
+			}
 			return
 		case <-tick:
 		}
@@ -313,18 +317,22 @@ func budgetTrouble(b ratelimit.Budget, used int) lang.Text {
 }
 
 // observe adds a notice for each finding that has changed since it was last reported. The queue's file has what was
-// reported, so each change is reported by one process.
-func (q *Queue) observe(st *ratelimit.Status) error {
-	if st.State == ratelimit.Normal || st.State == ratelimit.Throttle {
+// reported, so each change is reported by one process. If the file can't be written, the next look tries again.
+func (q *Queue) observe(st *ratelimit.Status) (added bool) {
+	reported := q.read().Reported
+	switch {
+	case st.State == ratelimit.Normal || st.State == ratelimit.Throttle:
 		q.sending = st.At
-	} else if q.sending.IsZero() {
+	case q.sending.IsZero() && reported[Limiter+" "] != "":
+		q.sending = st.At.Add(-sleepPatience) // another process has waited and reported it
+	case q.sending.IsZero():
 		q.sending = st.Since
 	}
-	now, reported := findings(st, st.At.Sub(q.sending)), q.read().Reported
+	now := findings(st, st.At.Sub(q.sending))
 	if !slices.ContainsFunc(now, func(f finding) bool { return reported[f.id()] != f.trouble.String() }) {
-		return nil // nearly always, and without the lock
+		return false // nearly always, and without the lock
 	}
-	return q.update(func(c *content) {
+	err := q.update(func(c *content) {
 		for _, f := range now {
 			id, trouble := f.id(), f.trouble.String()
 			if c.Reported[id] == trouble {
@@ -341,4 +349,5 @@ func (q *Queue) observe(st *ratelimit.Status) error {
 			c.add(q.targets, n, false)
 		}
 	})
+	return err == nil
 }
