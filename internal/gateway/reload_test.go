@@ -336,6 +336,8 @@ func TestMetricsAreForAdmins(t *testing.T) {
 		`anivault_gateway_requests_total{client="anonymous",status="200",cache="fresh"} 1`,
 		`anivault_gateway_refused_total{client="anonymous",reason="not_found"} 1`,
 		`anivault_requests_total{code="200"} 1`,
+		`anivault_cache_hits_total 1`,
+		`anivault_cache_miss_total 1`,
 		`anivault_gateway_queue_length{class="interactive"} 0`,
 		`anivault_account_limit{account="default"} 16`,
 		`anivault_quota_used{account="default"} 1`,

@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/metrics"
@@ -296,6 +297,11 @@ func (g *Gateway) countRequest(x *exchange) {
 	m, cached := g.upstream.Metrics(), cmp.Or(x.cache, "-")
 	m.Add(metrics.GatewayRequests, 1, x.clientName(), strconv.Itoa(x.status), cached)
 	m.Observe(metrics.GatewayDuration, time.Since(x.began), cached)
+	if x.cache == cache.Fresh.String() || x.cache == cache.Stale.String() {
+		m.Add(metrics.CacheHits, 1)
+	} else if x.cache != "" {
+		m.Add(metrics.CacheMisses, 1)
+	}
 	if x.refusalReason != nil {
 		m.Add(metrics.GatewayRefused, 1, x.clientName(), x.refusalReason.name)
 	}
