@@ -283,8 +283,8 @@ func (j *resolveJob) resolveID(ctx context.Context, kind Kind, id int) Resolutio
 	}
 	j.addStep("entry", &o, "%s %d %q, by the id given", kind, id, e.Title)
 	c := scoreContender(j.series, contender{hit: e.Hit(), entry: e})
-	if c.match.sim < 0.5 {
-		c.match.title = entryTitle{} // the name has another title, so it says nothing about the season
+	if c.match.sim < 0.5 || hasWordPrefix(c.match.title.norm, c.match.reading.norm) {
+		c.match.title = entryTitle{} // the name has another or only half a title, so it says nothing about the season
 	}
 	return j.accept(c, 1, nil, "the id was given")
 }

@@ -51,10 +51,6 @@ func newHint(s preparedSeries, c scoredContender) Hint {
 		return h
 	}
 	matched := c.match.reading.norm
-	begins := func(t entryTitle) bool { return t.primary && hasWordPrefix(t.norm, matched) }
-	if i := slices.IndexFunc(c.titles, begins); i >= 0 && hasWordPrefix(h.matched.norm, matched) {
-		h.matched = c.titles[i] // the name has only what both titles begin with
-	}
 	others := slices.DeleteFunc(slices.Clone(s.readings), func(r reading) bool { return r.norm == matched })
 	h.findArcs(others, c)
 	if h.Remainder == "" && h.Arc == 0 {

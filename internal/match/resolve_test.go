@@ -347,7 +347,7 @@ func TestTheBeginningOfSeveralTitlesNamesTheWholeShow(t *testing.T) {
 		season(1, "1-25@2006-10-05"), season(2, "1-25@2008-04-06")).alt("Iron Vow: Hangyaku no Lantern")
 	r := &Resolver{Source: &world{entries: []*Entry{show}}, Options: DefaultOptions()}
 	for name, want := range map[string]string{
-		"Iron Vow": "tv 31 S01E03", "Iron Vow: Hangyaku no Lantern": "tv 31 S02E03",
+		"Iron Vow": "tv 31 S01E03", "Iron Vow: Hangyaku no Lantern": "tv 31 S02E03", "Something Else": "tv 31 S01E03",
 	} {
 		s := Group([]File{{Release: rel(name, eps(3))}})[0]
 		d := r.Place(context.Background(), s.Files[:1], r.ResolveID(context.Background(), s, TV, 31))[0]
