@@ -222,7 +222,8 @@ func (t *Transport) readStored(ctx context.Context, class Class, key string) (*E
 			e = nil
 		}
 		// Wait for the slow transaction of another process, which may be storing this answer.
-		if t.isFreshEnough(class, e) || !errors.Is(err, store.ErrHolderActive) || t.isNextClosed(ctx) {
+		if t.isFreshEnough(class, e) || !errors.Is(err, store.ErrHolderActive) || t.Offline ||
+			t.NextClosed != nil && t.NextClosed(ctx) {
 			return e, nil
 		}
 		t.notifyWaiting(ctx)
@@ -230,10 +231,6 @@ func (t *Transport) readStored(ctx context.Context, class Class, key string) (*E
 			return e, nil
 		}
 	}
-}
-
-func (t *Transport) isNextClosed(ctx context.Context) bool {
-	return t.Offline || t.NextClosed != nil && t.NextClosed(ctx)
 }
 
 // waitForClaim waits, for at most MaxWait, for the exclusive right to ask the upstream about the key.

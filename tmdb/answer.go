@@ -12,15 +12,15 @@ import (
 )
 
 // Valid returns nil if the response is TMDB's own: a 2xx whose body decodes as the type that req asks for, an error
-// status with TMDB's error object, or a 304. Anything else (a proxy's error page, JSON of another type, "success":false
-// in a 200, an empty or truncated body) gives a [*DecodeError], an [*Error] or an [*UnauthorizedError], and must not be
-// stored. The body must already be unpacked, as [NewWire] leaves it.
+// status with TMDB's error object, or a 304. Anything else (a proxy's error page, a gateway's own refusal, JSON of
+// another type, "success":false in a 200, an empty or truncated body) gives a [*DecodeError], an [*Error] or an
+// [*UnauthorizedError], and must not be stored. The body must already be unpacked, as [NewWire] leaves it.
 func Valid(req *http.Request, resp *http.Response, body []byte) error {
 	if resp.StatusCode == http.StatusNotModified {
 		return nil
 	}
 	_, err := readResponse(req, resp, body)
-	if answer, ok := errors.AsType[*Error](err); ok && !isSuccess(resp) && answer.Foreign == "" {
+	if answer, ok := errors.AsType[*Error](err); ok && !isSuccess(resp) && answer.Foreign == "" && answer.Gateway == "" {
 		return nil
 	}
 	return err
@@ -193,12 +193,6 @@ func looseStrings(raw json.RawMessage) []string {
 		}
 	}
 	return slices.Clip(out)
-}
-
-// GatewayRefusal returns the error that an anivault gateway made itself; ok is false for any other response.
-func GatewayRefusal(req *http.Request, resp *http.Response, body []byte) (e *Error, ok bool) {
-	e, ok = errors.AsType[*Error](responseError(req, resp, body))
-	return e, ok && e.Gateway != ""
 }
 
 // RefusalOf returns an error if TMDB refused the key, nil otherwise. The error's Cause is never nil.

@@ -179,6 +179,10 @@ func TestAnswersOfTMDBsAreValid(t *testing.T) {
 		{"an empty search", "/3/search/tv", 200, `{"page":1,"results":[],"total_pages":1,"total_results":0}`, true},
 		{"its own 404", "/3/tv/9000001", 404, `{"success":false,"status_code":34,"status_message":"m"}`, true},
 		{"its own 401", "/3/tv/9000001", 401, `{"status_code":7}`, true},
+		{
+			"a 404 of a gateway's own", "/3/tv/9000001", 404,
+			`{"success":false,"status_code":34,"status_message":"m","anivault":{"reason":"not_found"}}`, false,
+		},
 		{"a 422 with its list", "/3/search/tv", 422, `{"errors":["query must be provided"]}`, true},
 		{"not modified", "/3/tv/9000001", 304, "", true},
 		{"what this client does not ask for", "/3/discover/tv", 200, `{"page":1,"results":[{"id":-1}]}`, true},

@@ -66,7 +66,7 @@ func (e *Error) Error() string {
 
 // Is makes errors.Is(err, ErrNotFound) true if TMDB does not have the entry.
 func (e *Error) Is(target error) bool {
-	return target == ErrNotFound && e.Foreign == "" &&
+	return target == ErrNotFound && e.Foreign == "" && e.Gateway == "" &&
 		(e.HTTPStatus == http.StatusNotFound || e.Code == 6 || e.Code == CodeNotFound || e.Code == 37)
 }
 
@@ -171,7 +171,7 @@ func (c *Client) wrapRequestError(req *http.Request, err error) error {
 }
 
 // keyRefused reports whether TMDB refuses the key: with a 401, or with a credential code in a 403 or 2xx. A 403 without
-// such a code is a block at TMDB's edge, which would block any other key too.
+// such a code is a block at TMDB's edge, which would block any other key too. A 403 of a gateway refuses the question.
 func (e *Error) keyRefused() bool {
 	switch {
 	case e.Foreign != "" || e.Code == CodeOverLimit:
@@ -179,7 +179,8 @@ func (e *Error) keyRefused() bool {
 	case e.HTTPStatus == http.StatusUnauthorized:
 		return !slices.Contains(unrelatedCodes, e.Code)
 	}
-	return (e.HTTPStatus == http.StatusForbidden || e.HTTPStatus < 300) && slices.Contains(credentialCodes, e.Code)
+	return e.Gateway == "" && (e.HTTPStatus == http.StatusForbidden || e.HTTPStatus < 300) &&
+		slices.Contains(credentialCodes, e.Code)
 }
 
 // isTokenLikeKey reports whether the Bearer token looks like a v3 key: 32 hexadecimal digits. Real tokens are JWTs.

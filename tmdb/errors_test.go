@@ -217,3 +217,16 @@ func FuzzDecodeDetails(f *testing.F) {
 		}
 	})
 }
+
+// A gateway that refuses a question has not asked TMDB for the entry. It refuses the key only by a 401.
+func TestARefusalOfAGatewayIsNotTMDBs(t *testing.T) {
+	for status, code := range map[int]int{401: 7, 403: 3, 404: 34} {
+		e := &Error{HTTPStatus: status, Code: code, Gateway: "reason"}
+		if errors.Is(e, ErrNotFound) {
+			t.Errorf("%d: TMDB does not have the entry", status)
+		}
+		if got := e.keyRefused(); got != (status == 401) {
+			t.Errorf("%d: the key is refused: %t", status, got)
+		}
+	}
+}

@@ -56,6 +56,11 @@ func TestAnswersThatAreNotTMDBsHaveTheirCode(t *testing.T) {
 			"code 25",
 		},
 		"TMDB's own 404": {answering{404, `{"status_code":34}`}, report.CodeNotFound, "code 34"},
+		"a question that a gateway does not take": {
+			answering{404, `{"status_code":34,"status_message":"there is only /3 here","anivault":{"reason":"not_found"}}`},
+			report.CodeUpstream,
+			"the gateway refused this request: there is only /3 here",
+		},
 		"TMDB's own 404 with 200": {
 			answering{200, `{"success":false,"status_code":34}`},
 			report.CodeNotFound,

@@ -59,11 +59,11 @@ func Explain(err error) (report.Code, lang.Text) {
 	case errors.Is(err, tmdb.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return report.CodeNotFound, textWithoutURL(err)
 	case errors.As(err, &answer):
+		if answer.Gateway != "" {
+			return report.CodeUpstream, gatewayRefusalText(answer)
+		}
 		if answer.Outcome() == ratelimit.Client {
 			return report.CodeInternal, lang.TextOf(answer)
-		}
-		if answer.Outcome() == ratelimit.Deferred {
-			return report.CodeUpstream, deferralText(answer)
 		}
 		return report.CodeUpstream, lang.TextOf(answer)
 	case errors.As(err, new(*fs.PathError)), errors.As(err, new(*os.SyscallError)) && !errors.As(err, &opErr):
@@ -84,7 +84,7 @@ func refusalText(u *tmdb.UnauthorizedError) lang.Text {
 	return "TMDB refused the key"
 }
 
-func deferralText(e *tmdb.Error) lang.Text {
+func gatewayRefusalText(e *tmdb.Error) lang.Text {
 	if e.RetryAt.IsZero() {
 		return lang.Textf("the gateway refused this request: %s", e.Message)
 	}

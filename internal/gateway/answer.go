@@ -214,6 +214,7 @@ var relayed = map[string]*reason{
 	reasonClientQueueFull.name: reasonQueueFull, reasonClientLimit.name: reasonQuota, reasonQuota.name: reasonQuota,
 	reasonSleep.name: reasonSleep, reasonPause.name: reasonPause, reasonCacheOnly.name: reasonCacheOnly,
 	reasonNoAccount.name: reasonNoAccount, reasonOffline.name: reasonOffline, reasonCredentials.name: reasonCredentials,
+	reasonPrivate.name: reasonPrivate, reasonBadRequest.name: reasonBadRequest, reasonTooLong.name: reasonTooLong,
 }
 
 type refusal struct {

@@ -31,11 +31,6 @@ type settings struct {
 	allRevoked    bool // tokens are required, but all tokens were revoked
 }
 
-// needsClient reports whether a token was needed so far. Only a restart ends that: a file may be empty by mistake.
-func (s *settings) needsClient() bool {
-	return s.allRevoked || len(s.clientsByHash) > 0 || s.cfg.NeedsClient()
-}
-
 func (s *settings) clientNames() string {
 	var names []string
 	for _, c := range s.cfg.Serve.Clients {
@@ -77,7 +72,9 @@ func newSettings(cfg *config.Config, before *settings) *settings {
 	for _, c := range cfg.Serve.Clients {
 		s.clientsByHash[c.TokenSHA256] = newClient(c, known[c.Name])
 	}
-	s.allRevoked = len(s.clientsByHash) == 0 && (cfg.NeedsClient() || before != nil && before.needsClient())
+	// Only a restart ends the need for a token: a file may be empty by mistake.
+	s.allRevoked = len(s.clientsByHash) == 0 && (cfg.NeedsClient() || before != nil &&
+		(before.allRevoked || len(before.clientsByHash) > 0 || before.cfg.NeedsClient()))
 	anonymous := config.Client{Name: config.Anonymous, Class: interactive.String(), Weight: 1}
 	s.anonymous = newClient(anonymous, known[config.Anonymous])
 	return s

@@ -280,6 +280,47 @@ func TestARefusalOfTheNextGatewayIsForItsOwnQuestionOnly(t *testing.T) {
 	}
 }
 
+// The next gateway refuses a question itself, because its address is wrong or its rules are newer. Once that is mended
+// the question is answered, and meanwhile all others are.
+func TestAQuestionThatTheNextGatewayDoesNotTakeIsNoAnswerOfTMDBs(t *testing.T) {
+	for _, row := range []struct {
+		status, code int
+		reason       string
+		want         int
+		wantReason   string
+	}{
+		{404, 34, "not_found", 502, "upstream"},
+		{403, 3, "private", 403, "private"},
+		{403, 3, "cross_site", 502, "upstream"},
+		{421, 34, "host", 502, "upstream"},
+		{414, 5, "too_large", 414, "too_large"},
+	} {
+		t.Run(row.reason, func(t *testing.T) {
+			var mended atomic.Bool
+			b := start(t, setup{handler: func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.URL.Path != tv(9000001) || mended.Load() {
+						next.ServeHTTP(w, r)
+						return
+					}
+					w.Header().Set("Content-Type", "application/json")
+					w.WriteHeader(row.status)
+					fmt.Fprintf(w, `{"success":false,"status_code":%d,"status_message":"not here","anivault":{"reason":%q}}`,
+						row.code, row.reason)
+				})
+			}})
+			a := b.get(tv(9000001))
+			if a.status != row.want || a.own.Reason != row.wantReason ||
+				!strings.Contains(a.body, "The gateway behind this one says: not here") {
+				t.Errorf("refused by %d %s", a.status, a.body)
+			}
+			b.must(200, "/3/configuration")
+			mended.Store(true)
+			b.must(200, tv(9000001))
+		})
+	}
+}
+
 // All but two of five thousand requests are used, and three more come at once.
 func TestSeed002TwoOfFiveThousandAreLeftAndThreeCome(t *testing.T) {
 	quota := 5000

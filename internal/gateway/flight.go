@@ -308,11 +308,11 @@ func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 // checkReply returns an error if a response from the network is not a valid answer of TMDB's and must not be passed on.
 func checkReply(req *http.Request, resp *http.Response, r *reply) error {
 	err := tmdb.Valid(req, resp, r.body)
-	foreign, isAnswer := errors.AsType[*tmdb.Error](err)
-	if e, ok := tmdb.GatewayRefusal(req, resp, r.body); ok && relayed[e.Gateway] != nil {
-		out := refuse(relayed[e.Gateway], "The gateway behind this one says: "+e.Message)
-		out.retryAt = e.RetryAt
-		return out
+	e, isAnswer := errors.AsType[*tmdb.Error](err)
+	const says = "The gateway behind this one says: "
+	if isAnswer && e.Gateway != "" && (relayed[e.Gateway] != nil || r.status < 500) {
+		text := says + strings.TrimPrefix(e.Message, says)
+		return &refusal{reason: cmp.Or(relayed[e.Gateway], reasonUpstream), text: text, retryAt: e.RetryAt}
 	}
 	switch {
 	case r.status == http.StatusTooManyRequests:
@@ -324,7 +324,7 @@ func checkReply(req *http.Request, resp *http.Response, r *reply) error {
 	case err == nil && r.status == http.StatusNotImplemented,
 		err == nil && r.status < 500 && r.status != http.StatusRequestTimeout:
 		return nil
-	case r.status < 300, isAnswer && foreign.Foreign != "" && r.status < 500:
+	case r.status < 300, isAnswer && e.Foreign != "" && r.status < 500:
 		return refuse(reasonMalformed, "")
 	}
 	return refuse(reasonUpstream, "")

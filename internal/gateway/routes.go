@@ -54,7 +54,7 @@ var routes []route
 
 func init() { // serveOpenAPI needs the table itself
 	routes = []route{
-		{matches: methodIs("CONNECT", "TRACE"), public: true, refusal: refuse(reasonMethod, connectRefusal)},
+		{matches: isConnect, public: true, refusal: refuse(reasonMethod, connectRefusal)},
 		{
 			matches: isUnsupportedMethod, public: true,
 			refusal: refuse(reasonMethod, "nothing is written through the gateway's keys"),
@@ -75,7 +75,7 @@ func init() { // serveOpenAPI needs the table itself
 		notFound(slashMissing, "a slash is missing behind /3: end the base URL with one"),
 		notFound(pathBelow("/t/p/"), "images come from image.tmdb.org, not from here"),
 		notFound(pathBelow("/4/"), "there is no version 4 here, only /3"),
-		notFound(isTMDBPath, "/3 is missing in front of the path"),
+		notFound(func(_ string, t target) bool { return tmdb.IsPath(t.path) }, "/3 is missing in front of the path"),
 		notFound(pathBelow(""), "there is only /3 here; images come from image.tmdb.org"),
 	}
 }
@@ -93,9 +93,7 @@ func notFound(matches func(string, target) bool, why string) route {
 	return route{matches: matches, refusal: refuse(reasonNotFound, why)}
 }
 
-func methodIs(names ...string) func(string, target) bool {
-	return func(m string, _ target) bool { return slices.Contains(names, m) }
-}
+func isConnect(m string, _ target) bool { return m == http.MethodConnect }
 
 func isUnsupportedMethod(m string, _ target) bool {
 	return m != http.MethodGet && m != http.MethodHead && m != http.MethodOptions
@@ -113,8 +111,6 @@ func pathBelow(prefix string) func(string, target) bool {
 func slashMissing(_ string, t target) bool {
 	return pathBelow("/3")("", t) && tmdb.IsPath("/"+t.path[2:])
 }
-
-func isTMDBPath(_ string, t target) bool { return tmdb.IsPath(t.path) }
 
 func isPrivate(_ string, t target) bool {
 	t.path = strings.ToLower(t.path)
