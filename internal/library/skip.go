@@ -59,7 +59,7 @@ var fileRules = []struct {
 	{SkipTrailer, []string{"trailer"}, lazyregexp.New(
 		`(?i)^(?:theatrical |official |teaser )?trailers?(?: ?\d+)?$|[._-]trailer ?\d*$` +
 			`|- (?:theatrical |official |teaser )?trailer ?\d*$|[\[(](?:official )?trailer ?\d*[\])]`)},
-	{SkipCreditless, []string{"nc", "creditless", "clean", "textless", "credit"}, lazyregexp.New(
+	{SkipCreditless, []string{"nc", "credit", "clean", "textless"}, lazyregexp.New(
 		`(?i)(?:^|[ ._\[(-])NC[ ._-]?(?:OP|ED)(?:[ ._-]?\d{1,2}[a-z]?)?(?:v\d)?(?:$|[ ._\])-])` +
 			`|(?:^|[ ._\[(-])(?:creditless|clean|textless|non-?credit)[ ._-](?:opening|ending|op|ed)(?:$|[ ._\])\d-])`)},
 	{SkipMenu, []string{"menu"}, lazyregexp.New(
@@ -69,7 +69,7 @@ var fileRules = []struct {
 	// These suffixes mark local extras in Plex, Jellyfin and Kodi. Common words such as "-scene" are not enough: they may
 	// be part of a hyphenated title, such as "crime-scene".
 	{SkipExtra, []string{
-		"behindthescenes", "deleted", "featurette", "interview", "extra", "scene", "short", "other", "clip",
+		"scene", "deleted", "featurette", "interview", "extra", "short", "other", "clip",
 	}, lazyregexp.New(`(?i)\S-(?:behindthescenes|deleted|deletedscene|featurette|interview|extra)$` +
 		`|[ .)\]].*\S-(?:scene|short|other|clip)$`)},
 }

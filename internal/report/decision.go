@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -149,9 +150,10 @@ func roundConfidence(c float64) float64 {
 }
 
 func candidateRows(in []match.Candidate) []Candidate {
-	var out []Candidate
+	out := slices.Grow([]Candidate(nil), len(in))
 	for _, c := range in {
 		row := Candidate{string(c.Kind), c.ID, c.Title, c.Year, roundConfidence(c.Confidence), roundFinite(c.Score), nil}
+		row.Reasons = slices.Grow(row.Reasons, len(c.Reasons))
 		for _, x := range c.Reasons {
 			row.Reasons = append(row.Reasons, Reason{Name: x.Name, Weight: roundFinite(x.Weight), Detail: x.Detail})
 		}
@@ -168,7 +170,7 @@ func roundFinite(x float64) float64 {
 }
 
 func stepRows(in []match.Step) []Step {
-	var out []Step
+	out := slices.Grow([]Step(nil), len(in))
 	for _, s := range in {
 		row := Step{Stage: s.Stage, Detail: s.Detail}
 		if s.Origin != nil {

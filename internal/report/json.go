@@ -253,7 +253,6 @@ type jsonWriter struct {
 	beforeRecord, betweenRecords, afterRecord string
 	beforeSummary, afterSummary               string
 	record                                    Record // the one being written; allocated only once
-	buf                                       []byte
 }
 
 func (w *jsonWriter) Match(r Record) error {
@@ -261,24 +260,25 @@ func (w *jsonWriter) Match(r Record) error {
 		r.HideExplanation()
 	}
 	w.record = r
-	if err := w.encode(w.beforeRecord, &w.record, w.afterRecord); err != nil {
+	line, err := w.encode(w.beforeRecord, &w.record, w.afterRecord)
+	if err != nil {
 		return err
 	}
 	w.beforeRecord = w.betweenRecords
-	return w.write(w.buf)
+	return w.write(line)
 }
 
 func (w *jsonWriter) Close(s Summary) error {
-	if err := w.encode(w.beforeSummary, &s, w.afterSummary); err != nil {
+	line, err := w.encode(w.beforeSummary, &s, w.afterSummary)
+	if err != nil {
 		return err
 	}
-	return w.writeLast(w.buf)
+	return w.writeLast(line)
 }
 
-func (w *jsonWriter) encode(before string, v any, after string) (err error) {
-	w.buf, err = AppendJSON(append(w.buf[:0], before...), v)
-	w.buf = append(w.buf, after...)
-	return err
+func (w *jsonWriter) encode(before string, v any, after string) ([]byte, error) {
+	line, err := AppendJSON(append(w.buf.AvailableBuffer(), before...), v)
+	return append(line, after...), err
 }
 
 // HideExplanation removes what only --explain shows.
