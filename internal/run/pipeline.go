@@ -28,7 +28,7 @@ const (
 	// Batches are looked up in the memory of results together, because one lookup costs as much as reading a small
 	// directory. A lookup starts when maxLookupBatches or lookupFiles are there, or lookupWait after the first batch.
 	maxLookupBatches = 200
-	lookupFiles      = 2000
+	lookupFiles      = 1000
 	lookupWait       = 5 * time.Millisecond
 )
 
@@ -39,7 +39,7 @@ type Line struct {
 	Decision match.Decision
 	File     library.File
 
-	storedRecord *report.Record // record of an earlier run that is replayed; nil: Decision is the result
+	storedRecord *report.Record // of an earlier run, or to be stored by this one; nil: Decision is the result
 	done         chan struct{}
 }
 
@@ -193,10 +193,14 @@ func (p *pipeline) startBatch(ctx context.Context, b *batchState, out chan<- out
 	resolving *sync.WaitGroup,
 ) {
 	if b.Err != nil {
-		out <- outputPart{lines: []*Line{failedLine(b.Batch)}} // out has a place for every held line: never blocks
+		l := &Line{Path: b.Path, done: make(chan struct{})}
+		l.Decision.Status, l.Decision.Err = match.Failed, b.Err
+		close(l.done)
+		out <- outputPart{lines: []*Line{l}} // out has a place for every held line: never blocks
 		return
 	}
-	if records := b.replayAll(); records != nil {
+	records, all := b.replay()
+	if all {
 		p.Counts.Series.Add(b.countSeries())
 		out <- outputPart{replayed: records}
 		return
@@ -208,7 +212,10 @@ func (p *pipeline) startBatch(ctx context.Context, b *batchState, out chan<- out
 	out <- outputPart{lines: b.lines}
 	keep := p.newRecorder(b)
 	for _, g := range b.groups {
-		if b.replayGroup(g) {
+		if g.replayed {
+			for _, i := range g.files {
+				b.lines[i].storedRecord = &records[i]
+			}
 			p.finishGroup(ctx, keep, b, g)
 			continue
 		}
@@ -242,15 +249,6 @@ func (p *pipeline) finishGroup(ctx context.Context, recorder *recorder, b *batch
 	for _, i := range g.files {
 		close(b.lines[i].done)
 	}
-}
-
-func failedLine(b Batch) *Line {
-	l := &Line{
-		Path: b.Path, Decision: match.Decision{Outcome: match.Outcome{Status: match.Failed, Err: b.Err}},
-		done: make(chan struct{}),
-	}
-	close(l.done)
-	return l
 }
 
 type outputPart struct {

@@ -26,6 +26,8 @@ type group struct {
 	key    results.Key
 	stored *results.StoredSeries // its stored decisions; nil: none that are valid
 	series *match.Series         // nil: its names are not parsed, or its files are skipped
+
+	replayed bool // its records are those that are stored
 }
 
 func (p *pipeline) recallBatches(ctx context.Context, batches []Batch) []*batchState {
@@ -77,7 +79,7 @@ func (p *pipeline) readNames(b *batchState) {
 	before := b.groups
 	b.groups = nil
 	b.lines = p.parse(b.Batch)
-	var media []match.File
+	media := make([]match.File, 0, len(b.lines))
 	var leftOut []int
 	for i, l := range b.lines {
 		if l.File.Skip != "" {
@@ -102,7 +104,7 @@ func (p *pipeline) readNames(b *batchState) {
 	for _, g := range b.groups {
 		g.key = p.Memory.Key(&b.Folder, g.files)
 		if i := slices.IndexFunc(before, func(o *group) bool { return o.key == g.key }); i >= 0 {
-			g.stored = before[i].stored
+			g.stored, g.replayed = before[i].stored, before[i].replayed
 		}
 	}
 }
@@ -117,26 +119,14 @@ func (b *batchState) countSeries() int64 {
 	return n
 }
 
-// replayAll returns the records of all files of the batch if all are stored, else nil.
-func (b *batchState) replayAll() []report.Record {
-	records := make([]report.Record, len(b.Files))
+// replay reads the stored records, and reports whether it has those of all files of the batch.
+func (b *batchState) replay() (records []report.Record, all bool) {
+	records, all = make([]report.Record, len(b.Files)), true
 	for _, g := range b.groups {
-		if g.stored == nil || !g.stored.ReadRecords(records, b.Files, g.files) {
-			return nil
-		}
+		g.replayed = g.stored != nil && g.stored.ReadRecords(records, b.Files, g.files)
+		all = all && g.replayed
 	}
-	return records
-}
-
-func (b *batchState) replayGroup(g *group) bool {
-	records := make([]report.Record, len(b.Files))
-	if g.stored == nil || !g.stored.ReadRecords(records, b.Files, g.files) {
-		return false
-	}
-	for _, i := range g.files {
-		b.lines[i].storedRecord = &records[i]
-	}
-	return true
+	return records, all
 }
 
 // warnUnlessLocked reports that stored decisions could not be read, which never stops the run.
@@ -203,6 +193,7 @@ func (b *batchState) decidedSeries(g *group) (d results.DecidedSeries, ok bool) 
 			return d, false
 		}
 		d.Records[n] = l.record(nil)
+		l.storedRecord = &d.Records[n]
 		d.AddSources(l.Decision)
 	}
 	return d, true
