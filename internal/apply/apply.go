@@ -71,7 +71,7 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	c.run.PlanID, c.run.Begun, c.run.PartPrefix = p.ID, e.Now().UTC(), NewID(e.Now())
 	j, err := newJournal(e.Journals, c.run)
 	if err != nil {
-		return nil, lang.Error("write the journal: %w", err)
+		return nil, lang.Error("write the journal in the data folder: %w", err)
 	}
 	x := e.newExecution(j)
 	defer x.close()

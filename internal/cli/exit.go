@@ -194,6 +194,9 @@ func hintForError(err error) lang.Text {
 		if file.Path == os.Stdout.Name() {
 			return "the output is incomplete: free some space on its disk, and run the command again"
 		}
+		if !filepath.IsAbs(file.Path) {
+			return "free some space on that disk and run the command again; what was there is unchanged"
+		}
 		return lang.Textf("free some space on the disk of %s and run the command again; what was there is unchanged",
 			ui.Printable(filepath.Dir(file.Path)))
 	}

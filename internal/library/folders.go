@@ -67,10 +67,6 @@ func (l *listing) close() {
 	clear(l.items) // so that the garbage collector can free their names
 }
 
-func (l *listing) hasName(name string) bool {
-	return slices.ContainsFunc(l.items, func(it item) bool { return strings.EqualFold(it.name, name) })
-}
-
 func (it *item) isFolder() bool {
 	return it.isDir || it.isLink && it.err == nil && it.info.Type.IsDir()
 }

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -232,7 +233,8 @@ func (w *Walker) readDir(ctx context.Context, f folder) (out Dir, below []folder
 	readErr := list.open(f.path)
 	defer list.close()
 	scope := f.scope
-	if readErr != nil || list.hasName(IgnoreFile) {
+	isIgnoreFile := func(it item) bool { return strings.EqualFold(it.name, IgnoreFile) }
+	if readErr != nil || slices.ContainsFunc(list.items, isIgnoreFile) {
 		patterns, err := readIgnoreFile(f.path, ignoresCase)
 		readErr = errors.Join(readErr, err)
 		scope = w.addIgnoreFile(scope, patterns, f.abs)

@@ -285,6 +285,7 @@ const (
 	CodeExtra         Code = "extra"
 	CodeNotContiguous Code = "not_contiguous"
 	CodeNotRegular    Code = "not_regular"
+	CodePartOfDisc    Code = "part_of_disc"
 	CodeSameTarget    Code = "same_target"
 	CodeSameFile      Code = "same_file"
 	CodeSameFolder    Code = "same_folder"

@@ -225,9 +225,6 @@ func (p *Planner) Plan(details func(Entry) *nfo.Entry) *Result {
 func (p *Planner) skipSecondHardLinks() {
 	firsts := map[[2]uint64]*video{} // by device and inode
 	for _, v := range p.videos {
-		if v.item.Links < 2 || v.item.Inode == 0 {
-			continue
-		}
 		key := [2]uint64{v.item.Device, v.item.Inode}
 		first, known := firsts[key]
 		switch {
@@ -235,6 +232,7 @@ func (p *Planner) skipSecondHardLinks() {
 			firsts[key] = v
 		case first.item == v.item:
 			v.skip(CodeSameFile, "it was named before")
+		case v.item.Links < 2 || v.item.Inode == 0: // another file, whose number means nothing
 		case first.realPath() < v.realPath():
 			v.skip(CodeSameFile, lang.Textf("the same file as %s", first.recordPath()))
 		default:

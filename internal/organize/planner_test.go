@@ -577,6 +577,31 @@ func TestPlans(t *testing.T) {
 			[]string{"no_symlink /in/a.mkv"},
 		},
 		{
+			"a disc is not taken apart by a move", func(o *Options) { o.Mode = ModeMove },
+			tree("/in/BDMV/STREAM/0.m2ts", "/in/BDMV/index.bdmv", "/in/f/video_ts/VTS_01_1.VOB", "/in/stream/0.m2ts", "/out/"),
+			[]report.Record{
+				film("/in/BDMV/STREAM/0.m2ts", 7), film("/in/f/video_ts/VTS_01_1.VOB", 8), film("/in/stream/0.m2ts", 9),
+			},
+			[]string{
+				"move stream/0.m2ts > Film (2001) [tmdbid-9]/Film (2001) [tmdbid-9].m2ts",
+				"part_of_disc /in/BDMV/STREAM/0.m2ts",
+				"part_of_disc /in/f/video_ts/VTS_01_1.VOB",
+			},
+		},
+		{
+			"a link to a disc's stream", nil, tree("/in/BDMV/STREAM/0.m2ts", "/out/"),
+			[]report.Record{film("/in/BDMV/STREAM/0.m2ts", 7)},
+			[]string{"link BDMV/STREAM/0.m2ts > Film (2001) [tmdbid-7]/Film (2001) [tmdbid-7].m2ts"},
+		},
+		{
+			"one file in two records", nil, tree("/in/a.mkv", "/out/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/a.mkv", 1, 2)},
+			[]string{
+				"link a.mkv > " + show + "S01E01 - Title 1.mkv",
+				"same_file /in/a.mkv (it was named before)",
+			},
+		},
+		{
 			"another file system is none to a move", func(o *Options) { o.Mode = ModeMove }, tree("2|/in/a.mkv", "/out/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
 			[]string{"move a.mkv > " + show + "S01E01 - Title 1.mkv"},

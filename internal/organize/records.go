@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/report"
@@ -129,10 +130,14 @@ func (o *Options) skipReason(r *report.Record) (Code, lang.Text) {
 	return o.matchedSkipReason(r)
 }
 
+var discFile = lazyregexp.New(`(?i)(?:^|/)(?:BDMV/STREAM|VIDEO_TS|HVDVD_TS)/[^/]+$`)
+
 func (o *Options) matchedSkipReason(r *report.Record) (Code, lang.Text) {
 	switch {
 	case r.TMDBID <= 0 || r.Kind != "tv" && r.Kind != "movie":
 		return CodeUnmatched, "the record names no entry"
+	case o.Mode == ModeMove && discFile().MatchString(r.Path):
+		return CodePartOfDisc, ""
 	case r.Kind == "tv" && lacksOrder(r):
 		return CodeNoOrder, r.Reason
 	case r.Kind == "tv" && o.Layout.RefuseOrder(r.Order) != "":
