@@ -341,9 +341,13 @@ func (o *organizeRun) printPlanSummary(r *organize.Result) {
 		o.f.warn("%s", w)
 	}
 	printUnowned(o.f, s.Unowned)
-	if n := countRenameCycles(r); n > 0 {
+	cycles := 0
+	for _, step := range organize.OrderSteps(&r.Plan) {
+		cycles = max(cycles, step.TempNumber)
+	}
+	if cycles > 0 {
 		o.f.say("%s of files that swap names: one of each waits as %s meanwhile\n",
-			lang.Count(n, "cycle"), organize.TempName(r.ID, 1))
+			lang.Count(cycles, "cycle"), organize.TempName(r.ID, 1))
 	}
 	sameTarget := func(l organize.SkippedFile) bool { return l.Code == organize.CodeSameTarget }
 	if !o.f.quiet && !o.options.LabelVersions && slices.ContainsFunc(r.Skipped, sameTarget) {
@@ -361,12 +365,4 @@ func (o *organizeRun) printPlanSummary(r *organize.Result) {
 		o.f.say("saved: %s\n", ui.ShellWord(o.planFile))
 		o.f.say("next: anivault apply %s\n", ui.ShellWord(o.planFile))
 	}
-}
-
-func countRenameCycles(r *organize.Result) int {
-	n := 0
-	for _, step := range organize.OrderSteps(&r.Plan) {
-		n = max(n, step.TempNumber)
-	}
-	return n
 }

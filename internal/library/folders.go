@@ -102,8 +102,10 @@ func (l *linkTracker) shouldFollow(realPath string) bool {
 	if l.entered[realPath] {
 		return false
 	}
+	isHidden := func(name string) bool { return hiddenFolder(name) != "" }
 	for _, root := range l.roots {
-		if rel, ok := relativePath(root, realPath); ok && !inHiddenFolder(rel) {
+		rel, ok := relativePath(root, realPath)
+		if ok && !slices.ContainsFunc(strings.Split(rel, string(filepath.Separator)), isHidden) {
 			return false
 		}
 		if _, ok := relativePath(realPath, root); ok {
@@ -118,15 +120,6 @@ func relativePath(dir, path string) (rel string, ok bool) {
 		return "", true
 	}
 	return strings.CutPrefix(path, withSeparator(dir))
-}
-
-func inHiddenFolder(rel string) bool {
-	for name := range strings.SplitSeq(rel, string(filepath.Separator)) {
-		if hiddenFolder(name) != "" {
-			return true
-		}
-	}
-	return false
 }
 
 func (l *linkTracker) addRootFile(realPath string, video bool) bool {

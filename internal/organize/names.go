@@ -228,7 +228,7 @@ func (n *namer) renderComponents(t Template, v *fieldValues, suffixLen int) (pat
 // FoldName returns a key for comparing names. If two names differ only in case, Unicode normalization or invisible
 // characters, some file system takes them for the same name, and their keys are equal.
 func FoldName(s string) string {
-	if isASCII(s) {
+	if strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
 		return strings.ToLower(s)
 	}
 	// Fold maps lower-case Cherokee to upper case and the reverse, so convert to lower case first.
@@ -239,13 +239,4 @@ func FoldName(s string) string {
 		}
 		return r
 	}, s)
-}
-
-func isASCII(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
