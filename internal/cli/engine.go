@@ -131,7 +131,7 @@ func explainApplyError(ctx context.Context, err error, out *apply.Outcome) error
 		case gone.Interrupted:
 			hint = missingDiskHint(gone.Run)
 		case gone.Run != "":
-			hint = "mount the disk; nothing was done"
+			hint = "mount the disk; a new folder of the same name can't replace a deleted one; nothing was done"
 		}
 		return &exitError{exitIncomplete, err, hint}
 	}
