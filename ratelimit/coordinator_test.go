@@ -178,6 +178,50 @@ func TestAMachineGoesOnAloneAndFindsBack(t *testing.T) {
 	})
 }
 
+// What was left of the budget when the coordinator went is divided between the machines, as all limits are.
+func TestMachinesThatAreAloneShareWhatWasLeftOfTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, told := coordinated(), &events{}
+		tu := ratelimit.Default()
+		tu.Budget = ratelimit.Budget{Requests: 20, Period: 4 * time.Hour}
+		here, far := newLimiter(t, p.Open(told.add), tu), newLimiter(t, p.Open(told.add), tu)
+		for _, l := range []*ratelimit.Limiter{here, here, far, far, here} {
+			permit, err := l.Acquire(t.Context())
+			must(t, err)
+			permit.Report(fine)
+		}
+		time.Sleep(3 * time.Second)
+		p.FailBefore = func() error { return errors.New("gone") }
+		for range 7 {
+			for _, l := range []*ratelimit.Limiter{here, far} {
+				res, err := l.Reserve(t.Context(), 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				permit, err := l.Acquire(ratelimit.With(t.Context(), ratelimit.Request{Reservation: res}))
+				must(t, err)
+				permit.Report(fine)
+				res.Release()
+			}
+		}
+		for _, l := range []*ratelimit.Limiter{here, far} {
+			if _, err := l.Reserve(t.Context(), 1); !errors.Is(err, ratelimit.ErrBudget) {
+				t.Errorf("the eighth of fifteen that were left for two machines: %v", err)
+			}
+		}
+		time.Sleep(4 * time.Hour)
+		for _, l := range []*ratelimit.Limiter{here, far} {
+			if _, err := l.Reserve(t.Context(), 11); !errors.Is(err, ratelimit.ErrBudget) {
+				t.Errorf("the eleventh of twenty in the next period: %v", err)
+			}
+			res, err := l.Reserve(t.Context(), 10)
+			must(t, err)
+			res.Release()
+		}
+		p.FailBefore = nil
+	})
+}
+
 // Every loss of the coordinator and every return is a warning, even if they follow each other within a minute.
 func TestEachLossOfTheCoordinatorIsAWarning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

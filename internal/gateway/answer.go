@@ -249,7 +249,7 @@ func refusalOf(err error) *refusal {
 		return r
 	case errors.As(err, &budget):
 		if budget.Used+budget.Requested <= budget.Budget.Requests {
-			return refuse(reasonQuota, "The rest of the request budget is reserved for requests under way.")
+			return refuse(reasonQuota, "The rest of the request budget is reserved for requests under way or other machines.")
 		}
 		r := refuse(reasonQuota, "")
 		r.retryAt = budget.Renews

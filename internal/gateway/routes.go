@@ -72,7 +72,9 @@ func init() { // serveOpenAPI needs the table itself
 		{matches: isPrivate, refusal: refuse(reasonPrivate, "")},
 		notFound(pathIs("/3", "/3/"), "ask for a path below /3, such as /3/configuration"),
 		{matches: pathBelow("/3/"), doc: schema.Get("/3/{path}", "TMDB's answer; path may have slashes", nil)},
-		notFound(slashMissing, "a slash is missing behind /3: end the base URL with one"),
+		notFound(func(_ string, t target) bool { // as in /3search/tv
+			return strings.HasPrefix(t.path, "/3") && tmdb.IsPath("/"+t.path[2:])
+		}, "a slash is missing behind /3: end the base URL with one"),
 		notFound(pathBelow("/t/p/"), "images come from image.tmdb.org, not from here"),
 		notFound(pathBelow("/4/"), "there is no version 4 here, only /3"),
 		notFound(func(_ string, t target) bool { return tmdb.IsPath(t.path) }, "/3 is missing in front of the path"),
@@ -105,11 +107,6 @@ func pathIs(paths ...string) func(string, target) bool {
 
 func pathBelow(prefix string) func(string, target) bool {
 	return func(_ string, t target) bool { return strings.HasPrefix(t.path, prefix) }
-}
-
-// slashMissing reports whether a client joined its base URL and the path without a slash, as in /3search/tv.
-func slashMissing(_ string, t target) bool {
-	return pathBelow("/3")("", t) && tmdb.IsPath("/"+t.path[2:])
 }
 
 func isPrivate(_ string, t target) bool {

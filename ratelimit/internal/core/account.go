@@ -192,14 +192,11 @@ func (l *accounts) dropOld(now Stamp, q *queue) {
 	}
 }
 
-// usedSince returns how many requests of each account's quota have been used since before.
-func (l *accounts) usedSince(before map[string]int) map[string]int {
-	if len(l.list) == 0 {
-		return nil
-	}
-	m := make(map[string]int, len(l.list))
-	for i := range l.list {
-		a := &l.list[i]
+// usedSince returns how many requests of each account's quota, and under "" of the budget, have been used since before.
+func (s *Snapshot) usedSince(before map[string]int) map[string]int {
+	m := map[string]int{"": max(s.address.quota.used-before[""], 0)}
+	for i := range s.accounts.list {
+		a := &s.accounts.list[i]
 		m[a.name] = max(a.quota.used-before[a.name], 0)
 	}
 	return m
@@ -281,9 +278,8 @@ func (v view) limitsOf(a *account) limits {
 		}
 		_ = setAccountField(&l.accountLimits, o.key, o.value) // no error: values are checked before they are stored
 	}
-	if v.parts > 1 {
-		l.slots, l.keySlots = divideLimit(l.slots, v.parts), divideLimit(l.keySlots, v.parts)
-		l.rate /= float64(v.parts)
+	if n := v.at.Parts; n > 1 {
+		l.slots, l.keySlots, l.rate = divideLimit(l.slots, n), divideLimit(l.keySlots, n), l.rate/float64(n)
 	}
 	if r := l.machine.allowance(); r.share > 0 { // with a share of 0 the machine blocks all requests
 		if l.slots > 0 {
@@ -341,7 +337,8 @@ func (v view) isKeyFree(k *accountKey, l *limits) bool {
 
 // quotaLeft returns how many requests of its quota an account has left. Running requests count as used.
 func (v view) quotaLeft(a *account, l *limits) int {
-	return max(l.quota.Requests-a.quota.current(v.now).used-v.s.queue.leasesOfAccount(a), 0)
+	use := a.quota.current(v.now)
+	return max(v.partOf(l.quota, use, a.name)-use.used-v.s.queue.leasesOfAccount(a), 0)
 }
 
 // tick makes at most one transition that the passing of time causes, in the first machine that has one due.

@@ -64,7 +64,7 @@ type Grant struct {
 // TryGrant grants a permit if there is no block or pause, it is the request's turn, and a slot, tokens and room under
 // the ceiling are free. Otherwise the request gets only a place in the queue.
 func (s *Snapshot) TryGrant(at Instant, ask PermitRequest) Grant {
-	v := view{s, s.advance(at), ask.Tuning, at.Parts}
+	v := view{s, s.advance(at), ask.Tuning, at}
 	a := attempt{view: v, ask: ask, p: v.join(ask.Owner)}
 	a.p.accounts = s.accounts.register(v.now, ask.Accounts, at.Wall, &s.queue)
 	a.run()
@@ -270,7 +270,7 @@ func (s *Snapshot) Blocked(at Instant, a PermitRequest) (Block, bool) {
 	cause, until, blocked := m.blocked(now)
 	b := Block{State: m.state, Cause: cause, Since: clock.wallTime(m.since), Until: clock.wallTime(until)}
 	over := until != 0 && until <= now
-	return b, blocked && !over && view{s, now, a.Tuning, at.Parts}.mustRefuse(a.MaxWait, until)
+	return b, blocked && !over && view{s, now, a.Tuning, at}.mustRefuse(a.MaxWait, until)
 }
 
 // WaitsWithoutLimit reports whether requests wait in a state without regard to max_wait: those of a process with

@@ -81,7 +81,9 @@ func (v view) totalReserved() (sum, unassigned int) {
 }
 
 // FreeOrphans frees the reservations of processes that have asked for nothing for quota_orphan_after.
-func (s *Snapshot) FreeOrphans(t *Tuning) Orphans { return view{s, s.clock.now, t, 1}.freeOrphans() }
+func (s *Snapshot) FreeOrphans(t *Tuning) Orphans {
+	return view{s, s.clock.now, t, Instant{}}.freeOrphans()
+}
 
 func (v view) freeOrphans() (o Orphans) {
 	for i := range v.s.processes.list {
@@ -112,7 +114,21 @@ func (v view) fitsBudget(n int, quotas []candidate) bool {
 
 func (v view) fitsAddressBudget(n int) bool {
 	reserved, _ := v.totalReserved()
-	return !v.t.Budget.On() || v.s.address.quota.current(v.now).used+reserved+n <= v.t.Budget.Requests
+	use := v.s.address.quota.current(v.now)
+	return !v.t.Budget.On() || use.used+reserved+n <= v.partOf(v.t.Budget, use, "")
+}
+
+// partOf returns how many requests of an account's quota, or of the budget of all, may be used here: all, or while this
+// machine is alone what was used before and its part of the rest.
+func (v view) partOf(b Budget, use usage, account string) int {
+	if v.at.Alone == nil || v.at.Parts <= 1 {
+		return b.Requests
+	}
+	before := v.at.Alone.usedBefore[account]
+	if use.since == 0 || use.since > v.at.Alone.since { // another period
+		before = 0
+	}
+	return before + max(b.Requests-before, 0)/v.at.Parts
 }
 
 // budgetRenewal returns when the budget that n requests exceed is renewed: the address's, or else the first quota, or
@@ -141,7 +157,7 @@ func (v view) budgetRenewal(n int, quotas []candidate) (first Stamp) {
 func (s *Snapshot) Reserve(at Instant, owner string, n int, t *Tuning, accounts []Account) (reserved int,
 	refused *BudgetError,
 ) {
-	v := view{s, s.advance(at), t, at.Parts}
+	v := view{s, s.advance(at), t, at}
 	if !t.Budget.On() && len(accounts) == 0 {
 		return 0, nil
 	}

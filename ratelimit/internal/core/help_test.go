@@ -39,7 +39,7 @@ func pool(list ...Account) []Account {
 func ok() Event { return Event{Outcome: OK, Status: 200} }
 
 // at is a snapshot at a moment, seen with a tuning.
-func (s *Snapshot) at(now Stamp, t *Tuning) view { return view{s, now, t, 1} }
+func (s *Snapshot) at(now Stamp, t *Tuning) view { return view{s, now, t, Instant{}} }
 
 func (q *queue) running(epoch uint64) int {
 	return q.countLeases(func(l *lease) bool { return l.epoch == epoch })

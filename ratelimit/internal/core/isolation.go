@@ -11,10 +11,9 @@ type Isolation struct {
 	Coordinated bool // whether the shared state is on a coordinator, with processes on other machines
 
 	// when Snapshot was copied from the shared snapshot; 0: this process has never seen the shared one
-	since            Stamp
-	lastGrant        Stamp          // the time of the newest permit in the copied snapshot
-	budgetUsedBefore int            // the requests of the budget used in the copied snapshot
-	quotasUsedBefore map[string]int // the requests of the accounts' quotas used in the copied snapshot
+	since      Stamp
+	lastGrant  Stamp          // the time of the newest permit in the copied snapshot
+	usedBefore map[string]int // the requests of the budget and of the accounts' quotas used in the copied snapshot
 
 	ownChanges *Changes // this process's changes, if other processes of the machine share Snapshot; otherwise nil
 }
@@ -27,8 +26,7 @@ const (
 // Changes are what one process has added to a snapshot that it shares: permits, and use of the budget and quotas.
 type Changes struct {
 	grants []Stamp        // the times of its permits
-	used   int            // requests used of the budget
-	quotas map[string]int // requests used of each account's quota
+	used   map[string]int // requests used of each account's quota, and under "" of the budget
 }
 
 // NewIsolation starts an Isolation from the last shared snapshot that the process saw; nil if it never saw one. It
@@ -43,7 +41,7 @@ func NewIsolation(last *Snapshot, now Instant, owner string, episode uint64) *Is
 		if n := len(s.ceiling.grants); n > 0 {
 			a.lastGrant = s.ceiling.grants[n-1]
 		}
-		a.budgetUsedBefore, a.quotasUsedBefore = s.address.quota.used, s.accounts.usedSince(nil)
+		a.usedBefore = s.usedSince(nil)
 		s.dropProcesses(func(process string) bool { return process != owner })
 	}
 	s.address.machine.permits = firstIsolatedNumber + episode<<32
@@ -65,7 +63,7 @@ func (s *Snapshot) dropProcesses(matches func(process string) bool) {
 func (a *Isolation) MoveTo(
 	target *Snapshot, at Instant, last *Snapshot, lastAge, silence time.Duration, onOtherMachine func(process string) bool,
 ) {
-	a.ownChanges = &Changes{}
+	a.ownChanges = &Changes{used: map[string]int{}}
 	before := target.clock.now
 	a.since = target.advance(at)
 	m := &target.address.machine
@@ -99,9 +97,9 @@ func (a *Isolation) Refresh(at Instant, machineState Snapshot) {
 // TrackChanges calls do and returns what it added to a snapshot.
 func TrackChanges(s *Snapshot, do func()) Changes {
 	m := &s.address.machine
-	permits, used, quotas := m.permits, s.address.quota.used, s.accounts.usedSince(nil)
+	permits, used := m.permits, s.usedSince(nil)
 	do()
-	d := Changes{used: max(s.address.quota.used-used, 0), quotas: s.accounts.usedSince(quotas)}
+	d := Changes{used: s.usedSince(used)}
 	if n := len(s.ceiling.grants); m.permits > permits {
 		d.grants = slices.Clone(s.ceiling.grants[max(n-int(m.permits-permits), 0):])
 	}
@@ -110,12 +108,8 @@ func TrackChanges(s *Snapshot, do func()) Changes {
 
 // Add records changes that this process has made to the snapshot of its machine.
 func (a *Isolation) Add(d Changes) {
-	a.ownChanges.used += d.used
-	for name, n := range d.quotas {
-		if a.ownChanges.quotas == nil {
-			a.ownChanges.quotas = map[string]int{}
-		}
-		a.ownChanges.quotas[name] += n
+	for name, n := range d.used {
+		a.ownChanges.used[name] += n
 	}
 	a.ownChanges.grants = append(a.ownChanges.grants, d.grants...)
 	a.ownChanges.grants = slices.Delete(a.ownChanges.grants, 0, max(len(a.ownChanges.grants)-maxGrants, 0))
@@ -128,8 +122,7 @@ func (a *Isolation) changes() Changes {
 	s := &a.Snapshot
 	return Changes{
 		grants: slices.DeleteFunc(slices.Clone(s.ceiling.grants), func(g Stamp) bool { return g <= a.lastGrant }),
-		used:   max(s.address.quota.used-a.budgetUsedBefore, 0),
-		quotas: s.accounts.usedSince(a.quotasUsedBefore),
+		used:   s.usedSince(a.usedBefore),
 	}
 }
 
@@ -175,7 +168,7 @@ func (a *Isolation) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 			ours.merge(theirs, translate)
 			ours.machine.learned.mergeLower(theirs.machine.learned, translate)
 		}
-		if n := did.quotas[theirs.name]; n > 0 {
+		if n := did.used[theirs.name]; n > 0 {
 			if ours.quota.since == 0 {
 				ours.quota = usage{since: translate(theirs.quota.since), period: theirs.quota.period}
 			}
@@ -186,7 +179,7 @@ func (a *Isolation) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 		return
 	}
 	if s.address.quota.since == alone.address.quota.since {
-		s.address.quota.used += did.used
+		s.address.quota.used += did.used[""]
 	}
 	for _, p := range s.processes.list {
 		if processIDOf(p.id) == owner {

@@ -136,7 +136,7 @@ func (s *Snapshot) EndOverrides(at Instant, keys ...string) {
 
 // ForceCacheOnly blocks all requests until Resume, or for period if that is not 0.
 func (s *Snapshot) ForceCacheOnly(at Instant, period time.Duration) (Transition, bool) {
-	v := view{s, s.advance(at), &defaults, 1}
+	v := view{s, s.advance(at), &defaults, Instant{}}
 	tr, moved := v.step(stepInput{trigger: onOperator, command: forceCacheOnly, period: period})
 	s.address.machine.blockUntil = v.now.deadlineAfter(period)
 	return tr, moved
@@ -144,7 +144,7 @@ func (s *Snapshot) ForceCacheOnly(at Instant, period time.Duration) (Transition,
 
 // Resume ends CacheOnly.
 func (s *Snapshot) Resume(at Instant) (Transition, bool) {
-	return view{s, s.advance(at), &defaults, 1}.step(stepInput{trigger: onOperator, command: resumeCommand})
+	return view{s, s.advance(at), &defaults, Instant{}}.step(stepInput{trigger: onOperator, command: resumeCommand})
 }
 
 // Reset forgets everything about the upstream: state, evidence, overrides and reservations. It keeps what protects the

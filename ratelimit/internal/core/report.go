@@ -28,7 +28,7 @@ type RecordResult struct {
 
 // Record ends a request: it frees the slot, settles the budget and counts evidence of the present epoch.
 func (s *Snapshot) Record(at Instant, r Report) RecordResult {
-	v := view{s, s.advance(at), r.Tuning, 1}
+	v := view{s, s.advance(at), r.Tuning, Instant{}}
 	now, m, e := v.now, &s.address.machine, &r.Event
 	p := v.join(r.Owner)
 	held, ok := s.queue.release(r.Pass)

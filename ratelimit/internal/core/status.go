@@ -75,7 +75,7 @@ type ProcessStatus struct {
 func (s *Snapshot) Status(at Instant, t Tuning, owner string, accounts ...Account) Status {
 	copied := s.Clone()
 	s = &copied
-	v := view{s, s.advance(at), &t, at.Parts}
+	v := view{s, s.advance(at), &t, at}
 	now, clock, m := v.now, &s.clock, &s.address.machine
 	for i := range accounts {
 		s.accounts.getOrAdd(now, accounts[i].Name).limits = accounts[i].limitsAt(at.Wall)

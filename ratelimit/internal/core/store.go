@@ -211,15 +211,15 @@ func (s *Snapshot) advance(at Instant) Stamp {
 
 // view is a snapshot at one moment, together with the tuning of the process that uses it.
 type view struct {
-	s     *Snapshot
-	now   Stamp
-	t     *Tuning
-	parts int // divides the accounts' limits, as in [Instant]
+	s   *Snapshot
+	now Stamp
+	t   *Tuning
+	at  Instant // its Parts divide the limits of accounts and what was left of the budgets
 }
 
 // undivided returns the view with the accounts' whole limits.
 func (v view) undivided() view {
-	v.parts = 1
+	v.at.Parts = 1
 	return v
 }
 
@@ -231,7 +231,8 @@ type Instant struct {
 	Machine string        // identifies the machine; "" if unknown
 	// Parts divides the limits if some users of the upstream do not share this snapshot; 0 and 1 mean that all do.
 	Parts int
-	Lost  bool // whether earlier writes may be missing from the snapshot
+	Alone *Isolation // whose parts these are; nil if all share this snapshot
+	Lost  bool       // whether earlier writes may be missing from the snapshot
 }
 
 // SystemInstant returns the present moment. All processes of the machine get the same time since boot and the same ids,

@@ -339,7 +339,7 @@ func NextToWake(s *Snapshot, at Instant) (ticket uint64, process string, in time
 	clock := s.clock
 	clock.advance(at)
 	now := clock.now
-	v := view{s, now, &defaults, 1}
+	v := view{s, now, &defaults, Instant{}}
 	limit, window, total := s.processes.commonLimits()
 	if _, _, blocked := s.address.machine.blocked(now); blocked || !v.hasFreeSlot(nil, total) {
 		return 0, "", 0

@@ -155,7 +155,7 @@ func (a *detached) runOnFallback(ctx context.Context, batch []*request) {
 	for _, r := range batch {
 		var did core.Changes
 		err := a.fallback.Update(ctx, func(at core.Instant, snap *core.Snapshot) error {
-			at.Parts = max(at.Parts, 1) * a.parts
+			at.Parts, at.Alone = max(at.Parts, 1)*a.parts, a.Isolation
 			r.err, r.panicked = nil, nil
 			if did = core.TrackChanges(snap, func() { r.call(at, snap) }); r.panicked != nil {
 				return errPanicked

@@ -246,7 +246,7 @@ func (s *Store) run(ctx context.Context, batch []*request) {
 		return
 	}
 	now := s.opts.Now()
-	now.Parts = s.alone.parts
+	now.Parts, now.Alone = s.alone.parts, s.alone.Isolation
 	for _, r := range batch {
 		r.call(now, &s.alone.Snapshot)
 	}
