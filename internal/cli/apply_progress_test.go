@@ -80,3 +80,17 @@ func TestTheLineOfARunIsForTerminals(t *testing.T) {
 		})
 	}
 }
+
+// A run that changed nothing leaves no history, so the notice itself says what is wrong.
+func TestTheNoticeOfFilesNotPutInPlaceSaysWhy(t *testing.T) {
+	out := &apply.Outcome{Run: "20261122-020431-k3f9", Results: []apply.Result{
+		{Status: apply.StatusPlanned, Source: "/in/a.mkv"},
+		{Status: apply.StatusRefused, Source: "/in/b.mkv", Problem: &apply.Problem{Code: apply.CodeNoSpace}},
+		{Status: apply.StatusFailed, Source: "/in/c.mkv", Problem: &apply.Problem{Code: apply.CodeNoSpace}},
+	}}
+	notices := (&applyRun{}).noticesOf(out)
+	want := "2 files not put in place; the first is /in/b.mkv: the disk or the quota is full"
+	if len(notices) != 1 || notices[0].Text != want {
+		t.Errorf("%+v, want %q", notices, want)
+	}
+}

@@ -302,7 +302,11 @@ func (a *applyRun) noticesOf(out *apply.Outcome) (notices []notify.Notice) {
 	}
 	if failed := summary.Refused + summary.Failed; failed > 0 {
 		n.Event, n.Folders = notify.Failed, nil
-		n.Text = lang.Textf("%d files could not be put in place; see: anivault history %s", failed, out.Run).String()
+		first := out.Results[slices.IndexFunc(out.Results, func(r apply.Result) bool {
+			return r.Status == apply.StatusRefused || r.Status == apply.StatusFailed
+		})]
+		n.Text = lang.Textf("%s not put in place; the first is %s: %s",
+			lang.Count(failed, "file"), first.Source, first.Problem).String()
 		notices = append(notices, n)
 	}
 	return notices

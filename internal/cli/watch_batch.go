@@ -125,13 +125,16 @@ func (w *watchRun) recordSkipped(plan *organize.Result) watch.Result {
 }
 
 // reportSkipped queues a notice about files that are skipped for the first time; recordSkipped has removed the others.
+// Extras are skipped as asked, and files without an answer are tried again.
 func (w *watchRun) reportSkipped(plan *organize.Result) {
-	if len(plan.Skipped) == 0 {
+	files := slices.DeleteFunc(slices.Clone(plan.Skipped), func(l organize.SkippedFile) bool {
+		return l.Code == organize.CodeExtra || l.Code == organize.CodePending
+	})
+	if len(files) == 0 {
 		return
 	}
-	first := &plan.Skipped[0]
-	text := lang.Textf("%d new files are skipped, the first is %s: %s",
-		len(plan.Skipped), first.Path, first.Code.Meaning())
+	text := lang.Textf("%s skipped; the first is %s: %s",
+		lang.Count(len(files), "new file"), files[0].Path, files[0].Code.Meaning())
 	n := notify.Notice{Event: notify.Skipped, At: time.Now(), Text: text.String()}
 	if err := notify.Open(w.cfg.Dirs.Data, w.cfg.Notify).Add(n); err != nil {
 		w.f.warn("%v", err)

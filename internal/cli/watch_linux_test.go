@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -244,6 +247,34 @@ func TestFoldersThatVanishAreWaitedFor(t *testing.T) {
 	if n := w.linked(); n != 2 {
 		t.Errorf("%d files are linked", n)
 	}
+}
+
+// A notice about skipped files is about those that need a person: no sample, and no file that waits for an answer.
+func TestNoticesOfSkippedFilesNameThoseThatNeedAPerson(t *testing.T) {
+	w := newWatched(t)
+	told := make(chan string, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		told <- string(body)
+	}))
+	defer server.Close()
+	file := filepath.Join(w.dir, "config.yaml")
+	if err := os.WriteFile(file, []byte("notify: [{to: ntfy, url: "+server.URL+"/topic}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.env = append(w.env, "ANIVAULT_CONFIG="+file)
+	w.file("pack/Cowboy Bebop - 05.mkv")
+	w.file("pack/Sample/sample.mkv")
+	w.start()
+	if s := w.summary(); s.Done != 1 || s.Left != 1 {
+		t.Errorf("%+v", s)
+	}
+	w.file("Nothing at all.mkv")
+	want := "1 new file skipped; the first is " + filepath.Join(w.in, "Nothing at all.mkv") + ": "
+	if got := <-told; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	w.stop()
 }
 
 // People are told which files stay, also where there is nothing else to tell.
