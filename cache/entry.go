@@ -211,7 +211,8 @@ func publicQuery(raw string) string {
 	for part := range strings.FieldsFuncSeq(raw, func(r rune) bool { return r == '&' || r == ';' }) {
 		rawName, rawValue, hasValue := strings.Cut(part, "=")
 		name := unescape(rawName)
-		if isSecret(name) {
+		isPart := func(secret string) bool { return strings.Contains(strings.ToLower(name), secret) }
+		if slices.ContainsFunc(secretParams, isPart) {
 			continue
 		}
 		text := url.QueryEscape(name)
@@ -234,9 +235,4 @@ func unescape(s string) string {
 		return t
 	}
 	return s
-}
-
-func isSecret(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc(secretParams, func(s string) bool { return strings.Contains(name, s) })
 }

@@ -117,11 +117,6 @@ func ListenNetwork(addr string) string {
 	return "tcp"
 }
 
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
 // PrepareServe completes the settings of the gateway: concurrency defaults to concurrency_total, and the clients of
 // clients.yaml are added. It returns an *Error for invalid settings. See also CheckExposure.
 func (c *Config) PrepareServe() error {
@@ -245,5 +240,6 @@ func IsLocal(addr string) bool {
 		return true
 	}
 	host, _, err := net.SplitHostPort(addr)
-	return err == nil && isLoopback(host)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }

@@ -196,7 +196,7 @@ func parsedParts(roots []string) func(string) string {
 		}
 		if from != last || front == "" {
 			last, front = from, folderName(from)
-			if isOnlySeason(front) {
+			if f := release.Parse(front + "/x.mkv").Folder; f.Title == "" && len(f.Seasons) > 0 { // such as "Season 2"
 				front = filepath.Join(folderName(filepath.Join(from, "..")), front)
 			}
 		}
@@ -220,10 +220,4 @@ func folderName(dir string) string {
 		return base
 	}
 	return ""
-}
-
-// isOnlySeason reports whether a folder's name has a season and no title, such as "Season 2".
-func isOnlySeason(name string) bool {
-	f := release.Parse(name + "/x.mkv").Folder
-	return f.Title == "" && len(f.Seasons) > 0
 }

@@ -171,7 +171,11 @@ func (d *DecidedSeries) validity(now time.Time) (until, oldest time.Time, ok boo
 func (c *codec) header(k *StoredSeries) {
 	c.time(&k.storedAt)
 	c.time(&k.validUntil)
-	codeList(c, &k.usedEntries, (*codec).usedEntry)
+	codeList(c, &k.usedEntries, func(c *codec, s *match.UsedEntry) {
+		c.text((*string)(&s.Kind))
+		c.int(&s.ID)
+		c.time(&s.ReadAt)
+	})
 }
 
 func encodeSeries(d *DecidedSeries, now, until time.Time) []byte {
@@ -429,10 +433,4 @@ func (c *codec) parsed(p *report.Parsed) {
 		c.ints(&d.TMDB, &d.TVDB, &d.AniDB)
 		c.text(&d.IMDB)
 	})
-}
-
-func (c *codec) usedEntry(s *match.UsedEntry) {
-	c.text((*string)(&s.Kind))
-	c.int(&s.ID)
-	c.time(&s.ReadAt)
 }

@@ -199,7 +199,8 @@ func (b *Backend) Owner() string { return b.owner }
 func (b *Backend) Dead(ids []string) []string {
 	var dead []string
 	for _, id := range ids {
-		if id != b.owner && (!validID(id) || lockfile.RemoveDead(b.alivePath(id))) { // no process has an invalid id
+		raw, err := hex.DecodeString(id) // the shared file may have an id that is not safe in a path; no process has it
+		if id != b.owner && (err != nil || len(raw) != 8 || lockfile.RemoveDead(b.alivePath(id))) {
 			dead = append(dead, id)
 		}
 	}
@@ -254,12 +255,6 @@ func (b *Backend) closeState() {
 func (b *Backend) statePath() string { return filepath.Join(b.dir, stateName) }
 
 func (b *Backend) alivePath(id string) string { return filepath.Join(b.dir, alivePrefix+id) }
-
-// validID reports whether an id, which comes from a shared file, is safe in a path.
-func validID(id string) bool {
-	b, err := hex.DecodeString(id)
-	return err == nil && len(b) == 8
-}
 
 // Options are the settings of [Open]. The zero value suits most programs.
 type Options struct {
