@@ -355,10 +355,13 @@ func TestWatching(t *testing.T) {
 			a.gone = errors.New("no disk")
 			a.pass(time.Hour)
 			a.is("1h1m0s lost .")
+			a.gone = errors.New("another folder")
+			a.pass(time.Hour)
+			a.is("2h0m10s lost .")
 			a.gone = nil
 			a.files["Show/2.mkv"] = 2
 			a.pass(time.Hour)
-			a.is("2h0m10s found .", "2h1m10s batch Show")
+			a.is("3h0m10s found .", "3h1m10s batch Show")
 		}},
 		{"a video that somebody writes to is waited for, though its time stands still", func(a *attic) {
 			a.files["Show/1.mkv"] = 1

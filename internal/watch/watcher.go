@@ -77,7 +77,7 @@ type Watcher struct {
 	now                time.Time            // the time of the current scan
 	rescanAt           time.Time
 	polling            bool
-	folderLost         bool
+	lostBecause        string // what was said about the missing folder; "" if it is there
 	unreadable         map[string]bool
 	reportedBusyVideos map[string]bool
 }
@@ -169,14 +169,14 @@ func (w *Watcher) isPresent() bool {
 	err := w.Disk.Check()
 	switch {
 	case err != nil:
-		if !w.folderLost {
+		if err.Error() != w.lostBecause {
 			w.OnEvent(FolderLost, ".", err)
 		}
-		w.folderLost = true
+		w.lostBecause = err.Error()
 		w.rescanAt = w.now.Add(min(w.Poll, searchInterval))
 		return false
-	case w.folderLost:
-		w.folderLost = false
+	case w.lostBecause != "":
+		w.lostBecause = ""
 		w.OnEvent(FolderFound, ".", nil)
 		w.rescanAt = w.now // the missing folder sent no notices
 	}
@@ -309,7 +309,7 @@ func (w *Watcher) runBatch(ctx context.Context, work batchWork) error {
 		}
 		w.machine.MarkProcessed(g, before, work.inputsDigest, anyOf(g.Folders, retryable))
 	}
-	if !w.folderLost && !result.RetryAll {
+	if w.lostBecause == "" && !result.RetryAll {
 		w.State.Prune(w.machine.HasSeen, work.folders, result.Skipped)
 	}
 	return w.Save()
