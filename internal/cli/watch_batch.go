@@ -246,7 +246,8 @@ func (w *watchRun) skipRule() (func(*organize.Item) organize.Code, error) {
 	for i := range runs {
 		r := &runs[i]
 		if r.Err != nil || r.Stage.IsUnfinished() || r.Stage == apply.StageAbandoned || r.StageBegun.Before(changed) ||
-			!slices.Contains(r.Sources, w.tree.Root().Path) {
+			!slices.Contains(r.Sources, w.tree.Root().Path) ||
+			!slices.ContainsFunc(w.targets, func(t organize.Root) bool { return slices.Contains(r.Targets, t.Path) }) {
 			continue
 		}
 		run := w.placed[r.ID]

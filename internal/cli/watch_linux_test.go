@@ -293,17 +293,36 @@ func TestWhatStaysIsNamedForPeople(t *testing.T) {
 	}
 }
 
+// run runs another command to its end.
+func (w *watched) run(args ...string) {
+	w.t.Helper()
+	cmd := exec.Command("anivault", args...)
+	cmd.Dir, cmd.Env = w.dir, w.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.t.Fatalf("%q: %v\n%s", args, err, out)
+	}
+}
+
+// An undo says that a file does not belong into that library. It may belong into another one.
+func TestWhatAnUndoPutBackMayGoIntoAnotherLibrary(t *testing.T) {
+	w := newWatched(t)
+	other := filepath.Join(w.dir, "other")
+	if err := os.Mkdir(other, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.file("Cowboy Bebop - 05.mkv")
+	w.run("organize", w.in, "--to", other, "--yes")
+	w.run("undo")
+	w.start()
+	if s := w.summary(); s.Done != 1 {
+		t.Errorf("%+v", s)
+	}
+	w.stop()
+}
+
 // What an undo has put back stays: it is told once, and moved again when it changes, or a pin does.
 func TestWhatWasPutBackStays(t *testing.T) {
 	w := newWatched(t)
-	run := func(args ...string) {
-		t.Helper()
-		cmd := exec.Command("anivault", args...)
-		cmd.Dir, cmd.Env = w.dir, w.env
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%q: %v\n%s", args, err, out)
-		}
-	}
 	bebop, film := filepath.Join(w.in, "a", "Cowboy Bebop - 05.mkv"), filepath.Join(w.in, "b", "Perfect.Blue.1998.mkv")
 	w.file("a/Cowboy Bebop - 05.mkv")
 	w.file("b/Perfect.Blue.1998.mkv")
@@ -317,7 +336,7 @@ func TestWhatWasPutBackStays(t *testing.T) {
 		t.Fatal(journals, err)
 	}
 	for _, name := range journals { // of each folder one, or of both
-		run("undo", "--wait", "1m", strings.TrimSuffix(filepath.Base(name), ".journal"))
+		w.run("undo", "--wait", "1m", strings.TrimSuffix(filepath.Base(name), ".journal"))
 	}
 	for left := 0; left < 2; {
 		s := w.summary()
@@ -334,7 +353,7 @@ func TestWhatWasPutBackStays(t *testing.T) {
 	if _, err := os.Stat(bebop); err != nil {
 		t.Error(err)
 	}
-	run("pin", bebop, "tv/30991")
+	w.run("pin", bebop, "tv/30991")
 	if s := w.summary(); s.Done != 1 || s.Left != 0 {
 		t.Errorf("with a pin: %+v", s)
 	}
