@@ -243,6 +243,8 @@ func tmdbHint(err error) lang.Text {
 	case errors.As(err, &decode) && decode.Reason == tmdb.ReasonHTML,
 		errors.As(err, &answer) && answer.Foreign == tmdb.ReasonHTML:
 		return findHint("web_page")
+	case errors.Is(err, ratelimit.ErrBudget), errors.As(err, &answer) && answer.Gateway == "quota":
+		return findHint("budget")
 	}
 	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/tmdb"
 )
 
@@ -50,6 +51,8 @@ func TestErrorsThatAPersonCanMendAreHinted(t *testing.T) {
 		"login page with 200":     {&tmdb.DecodeError{Reason: tmdb.ReasonHTML}, "web page"},
 		"page of an edge":         {&tmdb.Error{HTTPStatus: 403, Foreign: tmdb.ReasonHTML}, "web page"},
 		"gzip that can't be read": {&tmdb.DecodeError{Reason: tmdb.ReasonGzip}, ""},
+		"a spent budget":          {fmt.Errorf("ask: %w", ratelimit.ErrBudget), "quota"},
+		"a gateway's budget":      {&tmdb.Error{HTTPStatus: 503, Gateway: "quota"}, "quota"},
 		"TMDB's own 404":          {&tmdb.Error{HTTPStatus: 404, Code: 34}, ""},
 		"anything else":           {errors.New("something else"), ""},
 	} {

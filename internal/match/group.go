@@ -71,7 +71,8 @@ func Group(files []File) []Series {
 			r := f.Release
 			s := Series{
 				Titles: distinctTitles(r), Year: r.Year, Part: r.SeasonPart(), Want: wantOf(f), Special: r.Special,
-				IDs: r.IDs, Folder: folderOf(r), FansubStyle: looksLikeFansub(r), ModernRelease: isModernRelease(r),
+				IDs: r.IDs, Folder: folderOf(r), FansubStyle: looksLikeFansub(r),
+				ModernRelease: strings.HasPrefix(r.Source, "WEB") || r.Video == "H.265" || r.Video == "AV1",
 			}
 			s.Season, s.HasSeason = r.Season()
 			out = append(out, s)
@@ -194,10 +195,6 @@ func wantOf(f File) Want {
 
 func looksLikeFansub(r release.Release) bool {
 	return r.Checksum != "" || strings.HasPrefix(r.Name, "[") || strings.HasPrefix(r.Name, "【")
-}
-
-func isModernRelease(r release.Release) bool {
-	return strings.HasPrefix(r.Source, "WEB") || r.Video == "H.265" || r.Video == "AV1"
 }
 
 // folderOf returns the path before the name. A name may itself contain a slash, between two titles.
