@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	_ "embed" // for the tables of commands and flags
 	"encoding/json"
@@ -185,7 +186,8 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if cmd.HasSubCommands() {
-		hint := didYouMean(args[0], subcommandNames(cmd), cmd.CommandPath()+" ", helpHint(cmd))
+		hint := cmp.Or(findHint(cmd.Name()+"_"+args[0]),
+			didYouMean(args[0], subcommandNames(cmd), cmd.CommandPath()+" ", helpHint(cmd)))
 		return usagef(hint, "unknown command %q for %q", args[0], cmd.CommandPath())
 	}
 	return usagef(helpHint(cmd), "%s takes no arguments, got %q", cmd.CommandPath(), args[0])
