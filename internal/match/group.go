@@ -71,7 +71,8 @@ func Group(files []File) []Series {
 			r := f.Release
 			s := Series{
 				Titles: distinctTitles(r), Year: r.Year, Part: r.SeasonPart(), Want: wantOf(f), Special: r.Special,
-				IDs: r.IDs, Folder: folderOf(r), FansubStyle: looksLikeFansub(r),
+				IDs: r.IDs, Folder: folderOf(r),
+				FansubStyle:   r.Checksum != "" || strings.HasPrefix(r.Name, "[") || strings.HasPrefix(r.Name, "【"),
 				ModernRelease: strings.HasPrefix(r.Source, "WEB") || r.Video == "H.265" || r.Video == "AV1",
 			}
 			s.Season, s.HasSeason = r.Season()
@@ -191,10 +192,6 @@ func wantOf(f File) Want {
 		return WantNothing
 	}
 	return wantByKind[f.Release.Kind]
-}
-
-func looksLikeFansub(r release.Release) bool {
-	return r.Checksum != "" || strings.HasPrefix(r.Name, "[") || strings.HasPrefix(r.Name, "【")
 }
 
 // folderOf returns the path before the name. A name may itself contain a slash, between two titles.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"
 )
 
@@ -249,18 +250,39 @@ func placeByRuns(p *placer) placement {
 	return placement{}
 }
 
-// placeInOnlyLongSeason handles a subtitle that no season has as its name: it takes the only season long enough.
+// placeInOnlyLongSeason handles a subtitle that no season has as its name. It takes the only season that is long
+// enough, of those that were still on air when the group began to release.
 func placeInOnlyLongSeason(p *placer) placement {
-	if p.season > 0 || p.part > 0 || p.hint.Remainder == "" {
+	since := groupYear(p.rel)
+	if p.season > 0 || p.part > 0 || p.hint.Remainder == "" && (since == 0 ||
+		!p.differsFromShowTitle() && !mayBeOtherSeason(p, placement{method: viaFirstSeason})) {
 		return placement{}
 	}
 	last := p.highestNumber()
-	only := p.onlySeasonThat(func(list []slot) bool { return len(list) >= last })
-	if only == 0 || len(splitRuns(seasonSlots(p.episodes, only), courPause)) > 1 || len(p.specials) >= last {
+	before := func(s slot) bool { return !s.aired.IsZero() && s.aired.Year() < since }
+	only := p.onlySeasonThat(func(list []slot) bool { return len(list) >= last && !before(list[len(list)-1]) })
+	specials := slices.DeleteFunc(slices.Clone(p.specials), before)
+	list := seasonSlots(p.episodes, only)
+	if len(splitRuns(list, courPause)) != 1 || len(specials) >= last {
 		return placement{}
 	}
-	return p.placementAt(slotsByNumber(seasonSlots(p.episodes, only), p.numbers), viaOnlyLongSeason,
-		"only season %d has as many episodes", only)
+	if list = slotsByNumber(list, p.numbers); since > 0 {
+		return p.placementAt(list, viaOnlyLongSeason, "only season %d has aired since %s began in %d", only,
+			p.rel.Group, since)
+	}
+	return p.placementAt(list, viaOnlyLongSeason, "only season %d has as many episodes", only)
+}
+
+// groupYear returns the first year in which all groups of a release existed, 0 if unknown. A disc may be of an older
+// work, and so may a name that says so or has a year.
+func groupYear(r release.Release) (year int) {
+	if r.Year != 0 || r.Source == "BluRay" || r.Source == "DVD" || strings.Contains(r.Name, "老番") {
+		return 0
+	}
+	for _, group := range strings.FieldsFunc(r.Group, func(c rune) bool { return strings.ContainsRune("&×+", c) }) {
+		year = max(year, words().groupYears[title.Compact(group)])
+	}
+	return year
 }
 
 // onlySeasonThat returns the only season whose episodes meet a condition, 0 for none.

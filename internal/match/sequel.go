@@ -282,7 +282,7 @@ var wordsText string
 
 // vocabulary holds the words of words.txt, which explains each list.
 type vocabulary struct {
-	numbers, hanNumerals map[string]int
+	numbers, hanNumerals, groupYears map[string]int
 
 	sequelWords, ordinalWords, wholeShowWords, derivedWorkWords, specialWords, commonWords map[string]bool
 	seasonAfterNumber, seasonBeforeNumber, partAfterNumber, partBeforeNumber               map[string]bool
@@ -297,7 +297,7 @@ type vocabulary struct {
 var words = sync.OnceValue(func() *vocabulary {
 	list := wordlist.Parse(wordsText)
 	v := &vocabulary{
-		numbers: list.Numbers("number"), hanNumerals: list.Numbers("han"),
+		numbers: list.Numbers("number"), hanNumerals: list.Numbers("han"), groupYears: list.Numbers("group"),
 		sequelWords: list.Set("alone"), ordinalWords: list.Set("ordinal"), wholeShowWords: list.Set("whole"),
 		derivedWorkWords: list.Set("piece"), specialWords: list.Set("special"), commonWords: list.Set("common"),
 		seasonAfterNumber: list.Set("seasonafter"), seasonBeforeNumber: list.Set("seasonbefore"),

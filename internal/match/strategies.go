@@ -58,7 +58,9 @@ func (p *placer) statesSeason() bool { return len(p.rel.Seasons) > 0 }
 // placeBySeason takes the season in the name for TMDB's. If that season lacks the numbers, they may count over all
 // seasons, be positions in a season that does not start at 1, or continue into the next season.
 func placeBySeason(p *placer) placement {
-	if p.season == 0 || p.part > 0 || p.hint.Arc > 0 && (p.rel.Absolute || p.namedSeasonHasParts(p.season)) {
+	isPart := p.season > 1 && p.hint.Arc != p.season && // "Title Arc 2nd Season" is the second part of the arc
+		len(splitRuns(seasonSlots(p.episodes, p.hint.Arc), courPause)) == p.season
+	if p.season == 0 || p.part > 0 || p.hint.Arc > 0 && (p.rel.Absolute || isPart) {
 		return placement{}
 	}
 	if at := placeAfterNamedSeason(p); at.ok {
@@ -119,12 +121,6 @@ func placeAfterNamedSeason(p *placer) placement {
 	}
 	return p.placementAt(slotsByNumber(seasonSlots(p.episodes, arc+1), p.numbers), viaSeasonName,
 		"season %d follows season %d, whose name is in the title", arc+1, arc)
-}
-
-// namedSeasonHasParts reports whether the season named in the title is not season n and has exactly n parts. "Title Arc
-// 2nd Season" then means its second part.
-func (p *placer) namedSeasonHasParts(n int) bool {
-	return n > 1 && p.hint.Arc != n && len(splitRuns(seasonSlots(p.episodes, p.hint.Arc), courPause)) == n
 }
 
 // placeByArc takes the season whose name is in the title. "Title Arc 2nd Season" is the second part of that season.

@@ -28,7 +28,7 @@ var (
 	viaNumberInPart    = &method{0.95}  // a part has an episode with this number
 	viaPlaceInRun      = &method{0.94}  // by position in a season that is a run between pauses
 	viaNumberInRun     = &method{0.95}  // a run between pauses has an episode with this number
-	viaOnlyLongSeason  = &method{0.97}  // no other season is long enough
+	viaOnlyLongSeason  = &method{0.97}  // no other season is long enough, or has aired since the group began
 	viaSecondSeason    = &method{0.91}  // the only season besides the first
 	viaBatch           = &method{0.97}  // a batch of a season
 	viaSeasonOnly      = &method{0.7}   // a single file that states only a season

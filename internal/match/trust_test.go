@@ -129,6 +129,46 @@ func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 	}
 }
 
+// A group releases what is on air, so seasons that ended before its first year are not what it means.
+func TestTheGroupsFirstYearTellsTheSeasonOfASubtitle(t *testing.T) {
+	gull := func(specials Season, opts ...func(*release.Release)) (*world, release.Release) {
+		show := series(30, "Salt Gull", "塩鴎", 2012, specials, season(1, "1-12@2012-04-07"), season(2, "1-12@2015-04-04"),
+			season(3, "1-12@2021-04-03")).alt("Salt Gull Homeward")
+		return &world{entries: []*Entry{show}}, rel("Salt Gull Homeward", opts...)
+	}
+	by := func(group string) func(*release.Release) { return func(r *release.Release) { r.Group = group } }
+	old := func(r *release.Release) { r.Name = "★老番★" + r.Name }
+	disc := func(r *release.Release) { r.Source = "BluRay" }
+	none, some := season(0, "1-2@2013-08-01"), season(0, "1-4@2021-08-01")
+	for _, row := range []struct {
+		name     string
+		specials Season
+		opts     []func(*release.Release)
+		want     string
+	}{
+		{"a group of 2017", none, []func(*release.Release){by("LoliHouse")}, "S03E03"},
+		{"with a group of unknown age", none, []func(*release.Release){by("Quiet&LoliHouse")}, "S03E03"},
+		{"a group of unknown age", none, []func(*release.Release){by("Quiet")}, "S01E03?"},
+		{"a disc may be older", none, []func(*release.Release){by("LoliHouse"), disc}, "S01E03?"},
+		{"a work that is said to be old", none, []func(*release.Release){by("LoliHouse"), old}, "S01E03?"},
+		{"the season of the name", none, []func(*release.Release){by("LoliHouse"), inSeason(2)}, "S02E03"},
+		{"as many specials since then", some, []func(*release.Release){by("LoliHouse")}, "S01E03?"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w, name := gull(row.specials, row.opts...)
+			if got, all := decideFolder(w, name, 3); got[0] != row.want {
+				t.Errorf("got %s, want %s: %s %v", got[0], row.want, all[0].Reason, all[0].Steps)
+			}
+		})
+	}
+	two := series(30, "Salt Gull", "塩鴎", 2012, season(1, "1-12@2012-04-07"), season(2, "1-12@2018-04-07"),
+		season(3, "1-12@2021-04-03")).alt("Salt Gull Homeward")
+	got, _ := decideFolder(&world{entries: []*Entry{two}}, rel("Salt Gull Homeward", by("LoliHouse")), 3)
+	if got[0] != "S01E03?" {
+		t.Errorf("two seasons since then: %s", got[0])
+	}
+}
+
 // What seasons, films and specials are called after is the show's own title. Where there are as many specials, it may
 // be theirs.
 func TestTitlesThatOthersGoOnFromAreTheShows(t *testing.T) {

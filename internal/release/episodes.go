@@ -294,7 +294,8 @@ func (p *markerStage) setSeasonSpan(at span) {
 // "第二季 第05期". In Japanese names, and for small numbers, "期" counts seasons.
 func (p *markerStage) isIssue(i int) bool {
 	w := p.w.word(i)
-	if !strings.HasPrefix(w, "第") || !strings.HasSuffix(w, "期") || title.Script(p.w.text) == "ja" {
+	if !strings.HasPrefix(w, "第") || !strings.HasSuffix(w, "期") || title.Script(p.w.text) == "ja" ||
+		isSpacedDash(p.w.gapAfter(i)) && p.w.classAt(i+1) == number {
 		return false
 	}
 	next, _ := utf8.DecodeRuneInString(p.w.text[p.w.tokens[i].end:])
@@ -345,7 +346,8 @@ func (p *markerStage) markCounter(i int) {
 		}
 	}
 	to, hi := i+1, max(t.num, t.rangeEnd)
-	if p.isCounterDecimal(i) {
+	if !p.w.isDotted && p.w.isPlainNumber(i-1) && p.w.gapBefore(i) == "." && leadingDigits(p.w.word(i)) == 1 &&
+		t.rangeEnd == 0 { // the ".5話" of "第12.5話"
 		if from = i - 1; from > 0 && p.w.tokens[from-1].end == p.w.tokens[from].start &&
 			isOneOf(p.w.lower(from-1), "第", "제") {
 			from--
@@ -368,10 +370,4 @@ func (p *markerStage) markCounter(i int) {
 func (p *markerStage) fillsBracket(i int) bool {
 	w := p.w.brackets[p.w.tokens[i].bracket].span
 	return w.to == i+1 && w.from == i-1 && p.w.classAt(w.from) == number && joinKindOf(p.w.gapAfter(w.from)) == rangeJoin
-}
-
-// isCounterDecimal reports whether the counter at i is the ".5話" of "第12.5話".
-func (p *markerStage) isCounterDecimal(i int) bool {
-	return !p.w.isDotted && p.w.isPlainNumber(i-1) && p.w.gapBefore(i) == "." && leadingDigits(p.w.word(i)) == 1 &&
-		p.w.tokens[i].rangeEnd == 0
 }

@@ -50,8 +50,9 @@ func (p *layoutStage) findTrailingGroup() bool {
 	if !ok || applyRules(groupExceptions, t) {
 		return false
 	}
-	if p.hasDashBefore(t.index) {
-		t.index--
+	if i := t.index; i > 1 && p.w.gapBefore(i) == "-" && p.w.gapBefore(i-1) != "-" && p.w.length(i-1) <= 1 &&
+		p.w.tokens[i-1].tag == noTag && p.w.tokens[i-1].bracket < 0 && p.w.tokens[i-2].tag != noTag {
+		t.index-- // "x264-D-Z0N3"
 	}
 	p.groupSpan = span{t.index, t.lastToken + 1}
 	p.group = p.w.text[p.w.tokens[t.index].start:p.w.tokens[t.lastToken].end]
@@ -94,12 +95,6 @@ func isDash(gap string) bool { return gap == "-" || isSpacedDash(gap) }
 func (p *layoutStage) isSuffixAfterGroup(i int) bool {
 	return p.w.gapBefore(i) == "-" && wordSets()["reposter"][p.w.lower(i)] ||
 		p.w.gapBefore(i) == "." && p.w.tokens[i].word.value == "SAMPLE"
-}
-
-// hasDashBefore reports whether a dash and a single letter before token i belong to the group: "x264-D-Z0N3".
-func (p *layoutStage) hasDashBefore(i int) bool {
-	return i > 1 && p.w.gapBefore(i) == "-" && p.w.gapBefore(i-1) != "-" && p.w.length(i-1) <= 1 &&
-		p.w.tokens[i-1].tag == noTag && p.w.tokens[i-1].bracket < 0 && p.w.tokens[i-2].tag != noTag
 }
 
 func (p *layoutStage) findGroupAfterTitle() {

@@ -306,16 +306,12 @@ func (p *layoutStage) isCounterOfBracketTitle(k int) bool {
 	}
 	s := p.segments[k-1]
 	for i := s.from; i < s.to; i++ {
-		if p.w.classAt(i) == cjk && !isTranslatorGroup(p.w.word(i)) {
+		endsIn := func(end string) bool { return strings.HasSuffix(p.w.word(i), end) } // "字幕组", "汉化社"
+		if p.w.classAt(i) == cjk && !slices.ContainsFunc(lists().translatorEndings, endsIn) {
 			return s.bracket >= 0 && p.bracketHoldsTitle(s.span)
 		}
 	}
 	return false
-}
-
-// isTranslatorGroup reports whether a word ends like the name of a Chinese translators' group: "字幕组", "汉化社".
-func isTranslatorGroup(w string) bool {
-	return slices.ContainsFunc(lists().translatorEndings, func(end string) bool { return strings.HasSuffix(w, end) })
 }
 
 func (p *words) outermostBracket(i int) int {

@@ -11,8 +11,9 @@ var seasonWordExceptions = []reason[listNumber]{
 	{"three digits", func(n listNumber) bool {
 		return n.digits == 3 && n.value > 0 && n.after.text[n.after.i-3] != '0'
 	}, true},
-	{"four digits, and not a year", func(n listNumber) bool {
-		return n.digits == 4 && (n.value < 1930 || n.value > 2099)
+	{"four digits that are no year, or a year without an episode after it", func(n listNumber) bool {
+		n.after.skipAny(" .-_", 3)
+		return n.digits == 4 && (n.value < 1930 || n.value > 2099 || n.after.peek() != 'e')
 	}, true},
 }
 
@@ -257,7 +258,7 @@ func markSeasonEpisode(p *markerStage, i int) bool {
 		c.i++
 		c.skipAny(". ", len(c.text))
 	}
-	if t.class == alpha && t.end-t.start == 1 ||
+	if t.class == alpha && t.end-t.start == 1 || i > 0 && strings.HasPrefix(p.w.lower(i-1), "crf") || // "x265.crf18.S77"
 		p.tags.hasMediaTag && p.w.gapBefore(i) == "-" && p.w.tagAt(i-1) != noTag &&
 			!p.w.inSameBracket(i, i+1) { // it is the group of a scene name: "x264-S4L"
 		return false

@@ -148,28 +148,19 @@ func trimTitle(s string) string {
 	whole := s
 	for {
 		r, n := utf8.DecodeLastRuneInString(s)
+		cut := whole[len(s):]
+		dashed := strings.HasPrefix(cut, " ") && strings.HasPrefix(strings.TrimLeft(cut, " "), "-")
 		switch {
-		case n == 0, strings.ContainsRune("+*#", r) && startsWithSpacedDash(whole[len(s):]):
+		case n == 0, strings.ContainsRune("+*#", r) && dashed: // "Title + - 07", "Title* - 07"
 			return s
 		case isTitleEdge(r) && !(r == '-' && strings.HasSuffix(s, "--")), strings.ContainsRune("([{#", r):
-		case r == '.' && !strings.HasSuffix(s, "...") && !endsWithInitial(s):
+		case r == '.' && !strings.HasSuffix(s, "...") &&
+			(len(s) < 4 || !isWordByte(s[len(s)-2]) || s[len(s)-3] != '.'): // not behind an initial
 		default:
 			return s
 		}
 		s = s[:len(s)-n]
 	}
-}
-
-// startsWithSpacedDash reports whether s starts with a space and a dash. A plus or star before it belongs to the title:
-// "Title + - 07", "Title* - 07".
-func startsWithSpacedDash(s string) bool {
-	rest := strings.TrimLeft(s, " ")
-	return len(rest) < len(s) && strings.HasPrefix(rest, "-")
-}
-
-func endsWithInitial(s string) bool {
-	n := len(s)
-	return n >= 4 && isWordByte(s[n-2]) && s[n-3] == '.'
 }
 
 func isTitleEdge(r rune) bool {

@@ -27,6 +27,9 @@ var titleEndRules = []rule[titleWord, bool]{
 	{"a volume of a fansub release", func(t titleWord) bool {
 		return t.index > t.titleStart && t.stage.layout.fansubStyle && t.stage.layout.yearAt < 0 && t.isVolume()
 	}, true},
+	{"a word for the end, before the episode", func(t titleWord) bool {
+		return t.tag == tagEnd && t.index > t.titleStart && t.neighbor(1).tag == tagEpisode && isSpacedDash(t.gapAfter())
+	}, false},
 	{"a season, an episode, a year or another tag", func(t titleWord) bool { return t.isStrong() }, true},
 	{"the first of several things in a batch", func(t titleWord) bool {
 		return t.index > t.titleStart && t.w.isJoinedByPlus(t.index) &&
@@ -89,7 +92,7 @@ var innerBracketRules = []rule[innerBracket, bool]{
 	}, true},
 	{"run into after a group, before the episode", func(b innerBracket) bool {
 		return b.afterWord && !b.bracket.isRound && !b.remark && b.stage.layout.fansubStyle && b.nextTag == tagEpisode &&
-			b.stage.marks.seasonSpan.empty() && !b.isKanaReading()
+			b.stage.marks.seasonSpan.empty() && title.Script(b.w.text[b.bracket.innerStart:b.bracket.close]) != "ja"
 	}, true},
 	{"another remark, or a bracket that is not round", func(b innerBracket) bool {
 		return b.remark || !b.bracket.isRound
@@ -113,11 +116,6 @@ func (b innerBracket) hasOtherScript() bool {
 	before, in := span{b.stage.layout.titleStart, b.bracket.from}, b.bracket.span
 	return !b.w.anyToken(before, other) && !b.w.anyToken(in, wide) && in.to-in.from > 1 ||
 		!b.w.anyToken(before, wide) && !b.w.anyToken(in, other)
-}
-
-// isKanaReading reports whether the bracket holds Japanese text, such as the reading of the title before it.
-func (b innerBracket) isKanaReading() bool {
-	return title.Script(b.w.text[b.bracket.innerStart:b.bracket.close]) == "ja"
 }
 
 // isBracketInTitle reports whether bracket b, which starts at token i, is part of the title that starts at from.
@@ -207,7 +205,8 @@ var keptTagReasons = []reason[lastTitleWord]{
 		return e.index-1 == e.titleStart && wordSets()["article"][e.w.lower(e.titleStart)]
 	}, true},
 	{"a language before the year, the season or the episode", func(e lastTitleWord) bool {
-		return e.tag == tagLanguage && (e.beforeYear || e.beforeMarker) && !e.isLanguageInCapitals()
+		inCapitals := e.stage.isTagInCapitals(e.index) && (len(e.text()) > 2 || e.neighbor(-1).tag == tagLanguage)
+		return e.tag == tagLanguage && (e.beforeYear || e.beforeMarker) && !inCapitals
 	}, true},
 	{"a short language alone, written like the title", func(e lastTitleWord) bool {
 		return e.tag == tagLanguage && len(e.text()) <= 3 && !e.stage.isTagInCapitals(e.index) && !e.besideSameTag()
@@ -284,12 +283,6 @@ func (p *titleStage) isAnniversary(from, at int) bool {
 	}
 	_, ok := ordinal(p.w.lower(at - 1))
 	return ok
-}
-
-// isLanguageInCapitals reports whether the language is in capitals, as tags are. One of two letters must also follow
-// another language.
-func (e lastTitleWord) isLanguageInCapitals() bool {
-	return e.stage.isTagInCapitals(e.index) && (len(e.text()) > 2 || e.neighbor(-1).tag == tagLanguage)
 }
 
 func (e lastTitleWord) besideSameTag() bool {
