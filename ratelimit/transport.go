@@ -174,14 +174,15 @@ func (t *Transport) send(c *call, p *Permit, req *http.Request) (*http.Response,
 	e := Event{Latency: time.Since(start)}
 	c.resumeClock()
 	given := req.Context().Err()
-	if err != nil && resp != nil && given == nil && !isSuccess(resp) {
+	if err != nil && resp != nil && given == nil && resp.StatusCode/100 != 2 {
 		err = nil // keep the status and the part of the body that was read
 	}
 	if err != nil {
 		resp, body = nil, nil
 	}
 	switch {
-	case err != nil && errors.Is(given, context.DeadlineExceeded) && w.wasSent():
+	case err != nil && errors.Is(given, context.DeadlineExceeded) &&
+		(w.wroteHeaders.Load() || !w.traced.Load()):
 		err = given
 		e.Outcome = t.classify(req, nil, nil, err)
 	case err != nil && given != nil:
@@ -225,11 +226,7 @@ func (w *requestTrace) trace(ctx context.Context) context.Context {
 	})
 }
 
-func (w *requestTrace) wasSent() bool { return w.wroteHeaders.Load() || !w.traced.Load() }
-
 func (w *requestTrace) connection() uint64 { return uint64(w.conn.Load()) }
-
-func isSuccess(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
 
 func (t *Transport) classify(req *http.Request, resp *http.Response, body []byte, err error) Outcome {
 	if t.Classify != nil {

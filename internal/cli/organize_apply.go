@@ -299,9 +299,9 @@ func (o *organizeRun) printOps(r *organize.Result) error {
 }
 
 func skippedOp(run string, l *organize.SkippedFile) report.Op {
-	source := l.RealPath
-	if source == "" {
-		source = absSlashPath(l.Path)
+	source := cmp.Or(l.RealPath, l.Path)
+	if abs, err := filepath.Abs(filepath.FromSlash(source)); err == nil {
+		source = filepath.ToSlash(abs)
 	}
 	e := report.Op{
 		Run: run, Role: string(organize.RoleOf(l.Path)), Source: source, Status: "left", Reason: l.Why,
@@ -311,13 +311,6 @@ func skippedOp(run string, l *organize.SkippedFile) report.Op {
 		e.Status = "conflict"
 	}
 	return e
-}
-
-func absSlashPath(name string) string {
-	if abs, err := filepath.Abs(filepath.FromSlash(name)); err == nil {
-		return filepath.ToSlash(abs)
-	}
-	return name
 }
 
 // cutList prints a list in at most so many lines (0: all).

@@ -140,7 +140,7 @@ func (s *Setting) bindText(target *string) {
 		s.Allowed = lang.Textf("%s or %s", strings.Join(s.Choices[:last], ", "), s.Choices[last])
 		read = readOneOf(s.Choices)
 	case !known:
-		read = acceptAny
+		read = func(v string) (string, error) { return v, nil }
 	}
 	s.Default, s.Allowed = cmp.Or(s.Default, *target), cmp.Or(s.Allowed, "a path")
 	s.set = parseInto(target, read)
@@ -211,8 +211,6 @@ func listOf[T any](read func(string) (T, error)) func(string) ([]T, error) {
 		return list, nil
 	}
 }
-
-func acceptAny(v string) (string, error) { return v, nil }
 
 func readOneOf(words []string) func(string) (string, error) {
 	return func(v string) (string, error) {

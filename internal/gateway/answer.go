@@ -72,13 +72,6 @@ func (r *reply) cacheStatus(o provenance, now time.Time) string {
 	return s
 }
 
-func (r *reply) sourceName() string {
-	if !r.hasCacheInfo {
-		return "none"
-	}
-	return r.cacheInfo.Source.String()
-}
-
 func (r *reply) write(w http.ResponseWriter, req *http.Request, o provenance, now time.Time) (status, bytes int) {
 	h := w.Header()
 	lifetime, age := 0, ""

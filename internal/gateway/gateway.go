@@ -209,7 +209,9 @@ func (x *exchange) serveTMDB() error {
 	if x.clientGone = x.r.Context().Err() != nil; err != nil {
 		return err
 	}
-	x.cache = x.result.sourceName()
+	if x.cache = "none"; x.result.hasCacheInfo {
+		x.cache = x.result.cacheInfo.Source.String()
+	}
 	x.status, x.bytes = x.result.write(x.w, x.r, x.result.provenance, time.Now())
 	return nil
 }

@@ -85,7 +85,8 @@ func (m Mappings) add(text string) error {
 		a.MovieIDs = append(a.MovieIDs, entry)
 	case !stated && !absolute || ranged && absolute:
 		return lang.Error("say the season, such as S01")
-	case offset == 0 && strings.Trim(part[9], "+-0") != "", ranged && !isRange(first, part[4], offset):
+	case offset == 0 && strings.Trim(part[9], "+-0") != "", ranged && min(first, first+offset) < 1,
+		ranged && part[4] != "" && parseID(part[4]) < first:
 		return lang.Error("its numbers are out of range")
 	case a.TVID != 0 && a.TVID != entry, ranged && slices.ContainsFunc(a.Ranges, r.Overlaps),
 		!ranged && (a.Season != nil || a.Absolute):
@@ -100,10 +101,6 @@ func (m Mappings) add(text string) error {
 	}
 	m[id] = a
 	return nil
-}
-
-func isRange(first int, end string, offset int) bool {
-	return first > 0 && first+offset > 0 && (end == "" || parseID(end) >= first)
 }
 
 // MappingsXML returns the user's own mappings as rows of Anime-Lists, with what the lists know of these anime besides.

@@ -144,12 +144,19 @@ func (f attrFormatter) value(key string, v slog.Value) slog.Value {
 		if f.json && slices.Contains(secondsKeys, key) {
 			return slog.Float64Value(v.Duration().Seconds())
 		}
-		return slog.StringValue(roundDuration(v.Duration()).String())
+		unit := time.Microsecond
+		if v.Duration().Abs() >= 10*time.Millisecond {
+			unit = time.Millisecond
+		}
+		return slog.StringValue(v.Duration().Round(unit).String())
 	case slog.KindTime:
 		return slog.StringValue(formatTime(v.Time()))
 	default:
 	}
-	text := truncate(f.redactor.String(v.String()))
+	text := f.redactor.String(v.String())
+	if len(text) > maxTextSize {
+		text = strings.ToValidUTF8(text[:maxTextSize], "") + "...(cut)"
+	}
 	// DEL is the only control character that slog does not escape.
 	return slog.StringValue(strings.ReplaceAll(text, "\x7f", "\ufffd"))
 }
@@ -171,13 +178,6 @@ func (f attrFormatter) number(key string, n float64) slog.Value {
 
 // maxTextSize is the longest text in bytes, so that one log call does not fill a log file.
 const maxTextSize = 4 << 10
-
-func truncate(s string) string {
-	if len(s) <= maxTextSize {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxTextSize], "") + "...(cut)"
-}
 
 // Key describes one key of a log line. docs/reference.md lists the keys in their order, and scripts rely on it.
 type Key struct {
@@ -210,14 +210,6 @@ func readKeys(section string) []Key {
 		keys = append(keys, Key{name, doc})
 	}
 	return keys
-}
-
-// roundDuration rounds to milliseconds from 10 ms on, else to microseconds.
-func roundDuration(d time.Duration) time.Duration {
-	if d.Abs() >= 10*time.Millisecond {
-		return d.Round(time.Millisecond)
-	}
-	return d.Round(time.Microsecond)
 }
 
 func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }

@@ -188,7 +188,7 @@ func searchText(s string) string {
 	runes := []rune(s)
 	for i, r := range runes {
 		keep := unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
-		if isApostrophe(r) && i+1 < len(runes) && unicode.IsLetter(prev) && unicode.IsLetter(runes[i+1]) {
+		if strings.ContainsRune("'’‘`", r) && i+1 < len(runes) && unicode.IsLetter(prev) && unicode.IsLetter(runes[i+1]) {
 			r, keep = '\'', true
 		}
 		prev = r
@@ -204,8 +204,6 @@ func searchText(s string) string {
 	}
 	return b.String()
 }
-
-func isApostrophe(r rune) bool { return r == '\'' || r == '’' || r == '‘' || r == '`' }
 
 // isSearchable reports whether a text is long enough to search for. A single Latin letter is not.
 func isSearchable(t string) bool {

@@ -91,7 +91,8 @@ func scoreContender(s preparedSeries, c contender) scoredContender {
 		likeness = lang.Textf("%q is one of its titles", out.match.reading.Text)
 	}
 	out.addReason("title", out.match.sim, likeness)
-	if equalIgnoringCaseAndSpaces(out.match.reading.Text, out.match.title.text) {
+	compact := func(s string) string { return strings.Join(strings.Fields(s), "") }
+	if read := compact(out.match.reading.Text); read != "" && strings.EqualFold(read, compact(out.match.title.text)) {
 		out.addReason("spelling", weightSpelling, "spelled exactly the same")
 	}
 	if out.match.sim >= simExact && len(s.Titles) > 0 && hasWordPrefix(out.match.reading.norm, s.normalizedTitle()) {
@@ -114,10 +115,6 @@ func scoreContender(s preparedSeries, c contender) scoredContender {
 func (c *scoredContender) addReason(name string, w float64, detail lang.Text) {
 	c.score += w
 	c.reasons = append(c.reasons, Reason{Name: name, Weight: w, Detail: detail})
-}
-
-func equalIgnoringCaseAndSpaces(a, b string) bool {
-	return a != "" && strings.EqualFold(strings.Join(strings.Fields(a), ""), strings.Join(strings.Fields(b), ""))
 }
 
 func (c *scoredContender) weighYear(s Series) {

@@ -149,7 +149,7 @@ func (p lexer) readCounter(i, j int) (token, bool) {
 	}
 	switch {
 	case isEpisodeCounter(u),
-		isPoeticCounter(u) && i > 0 && !isCJK(next) && !strings.ContainsAny(p.w.text[j+size:], "話话集回"):
+		strings.ContainsRune(poeticCounters, u) && i > 0 && !isCJK(next) && !strings.ContainsAny(p.w.text[j+size:], "話话集回"):
 		t.tag = tagEpisode
 	case strings.ContainsRune("巻卷권", u):
 		t.tag = tagVolume
@@ -196,10 +196,8 @@ func numberAt(s string) (value, size int) {
 
 func isEpisodeCounter(r rune) bool { return strings.ContainsRune("話话集回화회편夜羽", r) }
 
-// isPoeticCounter reports whether r is a counter that only a few works use for their episodes, such as acts or poems.
-func isPoeticCounter(r rune) bool {
-	return strings.ContainsRune("幕首訓怪膳皿局球席走歩輪匹杯巡", r)
-}
+// poeticCounters are those that only a few works use for their episodes, such as acts or poems.
+const poeticCounters = "幕首訓怪膳皿局球席走歩輪匹杯巡"
 
 func isSeasonCounter(r rune) bool { return strings.ContainsRune("季期기", r) }
 

@@ -45,8 +45,7 @@ type listNumber struct {
 	version     int    // the version after a number, as in "E02v2"
 }
 
-func (n listNumber) isRange() bool  { return strings.ContainsAny(n.separator, "-~") }
-func (n listNumber) hasSpace() bool { return strings.ContainsAny(n.separator, " .") }
+func (n listNumber) isRange() bool { return strings.ContainsAny(n.separator, "-~") }
 
 func (n listNumber) onlySpaces() bool { return !n.afterPlural && strings.Trim(n.separator, " ") == "" }
 
@@ -137,7 +136,7 @@ var seasonListEnds = []reason[listNumber]{
 		return n.value <= n.lastValue || n.value > n.lastValue+40
 	}, true},
 	{"an episode after a dash, and it has two digits or a name follows", func(n listNumber) bool {
-		return !n.afterPlural && n.hasSpace() && n.isRange() &&
+		return !n.afterPlural && strings.ContainsAny(n.separator, " .") && n.isRange() &&
 			(n.digits > 1 || n.firstDigits > 1 || !n.after.confirmsSeasonList())
 	}, true},
 	{"an episode after a space, written with more digits", func(n listNumber) bool {

@@ -24,7 +24,9 @@ func markSeasonWord(p *markerStage, i int) bool {
 	if !ok {
 		return false
 	}
-	c.skipSeasonLetter()
+	if c.peek() == 's' && isDigit(c.peekAt(1)) { // "Season S2"
+		c.i++
+	}
 	first := listNumber{afterPlural: plural}
 	if first.value, first.digits, ok = c.readNumber(4); !ok {
 		return markSeasonSpelled(p, i)
@@ -98,13 +100,6 @@ func (p *markerStage) isSpelledBeforeEpisode(i int) bool {
 	_, spelled := lists().cardinals[p.w.lower(i)]
 	next, _ := lookUpWord(leadingLetters(p.w.lower(i + 1)))
 	return spelled && next.role == episodeWord
-}
-
-// skipSeasonLetter skips the "S" of "Season S2".
-func (c *cursor) skipSeasonLetter() {
-	if c.peek() == 's' && isDigit(c.peekAt(1)) {
-		c.i++
-	}
 }
 
 // confirmsSeasonList reports whether the text at c shows that a list of seasons precedes it: "Complete", "+ Extras".

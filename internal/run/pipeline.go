@@ -210,7 +210,10 @@ func (p *pipeline) startBatch(ctx context.Context, b *batchState, out chan<- out
 	}
 	p.Counts.Series.Add(b.countSeries())
 	out <- outputPart{lines: b.lines}
-	keep := p.newRecorder(b)
+	var keep *recorder // nil if the batch's decisions can't be stored
+	if b.rememberable {
+		keep = &recorder{pipeline: p, batch: b, unfinished: len(b.groups)}
+	}
 	for _, g := range b.groups {
 		if g.replayed {
 			for _, i := range g.files {

@@ -155,14 +155,6 @@ type recorder struct {
 	newlyDecided []results.DecidedSeries // groups decided in this run
 }
 
-// newRecorder returns nil for a batch whose decisions can't be stored.
-func (p *pipeline) newRecorder(b *batchState) *recorder {
-	if !b.rememberable {
-		return nil
-	}
-	return &recorder{pipeline: p, batch: b, unfinished: len(b.groups)}
-}
-
 func (k *recorder) finishGroup(ctx context.Context, g *group) {
 	if k == nil {
 		return

@@ -82,7 +82,7 @@ func normalizeUnicode(s string) string {
 			b.WriteString(sub)
 			continue
 		}
-		b.WriteRune(foldRune(r))
+		b.WriteRune(unicode.ToLower(unicode.ToUpper(r))) // the same letter for all lower-case forms, such as final sigma
 	}
 	return norm.NFC.String(strings.TrimRight(b.String(), " "))
 }
@@ -103,10 +103,6 @@ func separateNumerals(s string) string {
 	}
 	return b.String()
 }
-
-// foldRune folds the case of a letter. It goes through upper case, so letters with several lower-case forms (final
-// sigma) get the same one.
-func foldRune(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }
 
 // dropsMarks reports whether titles are compared without the accents on r: é is e, but in kana a mark makes another
 // letter.

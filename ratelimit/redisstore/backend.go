@@ -164,7 +164,10 @@ func (e *exchange) do(ctx context.Context) error {
 func (e *exchange) round(ctx context.Context) (done bool, err error) {
 	b := e.Backend
 	o := scriptCall{
-		value: e.value, moveDamaged: e.damage != nil, wakeOwner: e.ownerToWake(), wakeIn: e.wakeIn, sentAt: e.decidedAt,
+		value: e.value, moveDamaged: e.damage != nil, wakeIn: e.wakeIn, sentAt: e.decidedAt,
+	}
+	if e.wakeOwner != e.owner {
+		o.wakeOwner = e.wakeOwner
 	}
 	e.decidedAt = 0
 	var v scriptReply
@@ -303,13 +306,6 @@ func (e *exchange) afterWrite() {
 
 func (b *Backend) trustCached() {
 	b.trusted, b.hasTrusted = b.cached.version(), true
-}
-
-func (e *exchange) ownerToWake() string {
-	if e.wakeOwner == e.owner {
-		return ""
-	}
-	return e.wakeOwner
 }
 
 // adopt caches a value that the server returned. The error is [shared.ErrNewer].

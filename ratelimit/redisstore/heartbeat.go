@@ -3,7 +3,6 @@ package redisstore
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -250,10 +249,7 @@ func parseTurn(message []byte) (v scriptReply, ok bool) {
 	return scriptReply{kind: "turn", fence: n, value: nilIfEmpty(string(value))}, true
 }
 
-// wakeMessage returns the message that wakes the receiver's next request after the delay in.
-func wakeMessage(in time.Duration) string { return fmt.Sprint("rouse ", in.Microseconds()) }
-
-// parseWake reads a wakeMessage. It limits the delay to a second, the longest sleep of a request.
+// parseWake reads a message that wakes a request. It limits the delay to a second, the longest sleep of a request.
 func parseWake(message []byte) (in time.Duration, ok bool) {
 	text, ok := bytes.CutPrefix(message, []byte("rouse "))
 	us, err := strconv.ParseUint(string(text), 10, 32)
@@ -339,7 +335,8 @@ func (k *heartbeat) deadRemote(ids []string) []string {
 func (b *Backend) Living() int {
 	ctx, cancel := context.WithTimeout(context.Background(), b.opts.Timeout)
 	defer cancel()
-	channels, err := b.client.PubSubChannels(ctx, globEscaped(b.key("wake:"))+"*").Result()
+	glob := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)
+	channels, err := b.client.PubSubChannels(ctx, glob.Replace(b.key("wake:"))+"*").Result()
 	if err != nil {
 		return 0
 	}
@@ -348,8 +345,4 @@ func (b *Backend) Living() int {
 		n++
 	}
 	return n
-}
-
-func globEscaped(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(s)
 }

@@ -124,7 +124,7 @@ func (b *Backend) run(script *redis.Script, o scriptCall) (scriptReply, error) {
 	ask := func() (any, error) {
 		return script.Run(ctx, b.conn, []string{b.key("state"), b.key("turn"), b.key("line"), b.key("state:corrupt")},
 			b.owner, b.opts.Turn.Milliseconds(), b.key("wake:"),
-			o.value, aside, o.wakeOwner, o.expected, wakeMessage(o.wakeIn)).Result()
+			o.value, aside, o.wakeOwner, o.expected, fmt.Sprint("rouse ", o.wakeIn.Microseconds())).Result()
 	}
 	reply, err := ask()
 	if isConnClosed(err) && len(o.value) == 0 { // nothing can have been written

@@ -54,7 +54,10 @@ func NewBackend(dir string, patience time.Duration, now func() core.Instant) *Ba
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
 	dir = filepath.Clean(dir)
-	b := &Backend{dir: dir, lockTimeout: patience, now: now, owner: hex.EncodeToString(id[:8]), mode: fileModeIn(dir)}
+	b := &Backend{dir: dir, lockTimeout: patience, now: now, owner: hex.EncodeToString(id[:8]), mode: 0o600}
+	if isSetgid(dir) { // which is how several users share one state
+		b.mode = 0o660
+	}
 	b.lock = lockfile.New(filepath.Join(dir, lockName), lockfile.Options{Mode: b.mode, LastUse: b.lastWrite})
 	b.alive = lockfile.NewLivenessFile(b.alivePath(b.owner), b.mode)
 	b.copies.writer = binary.LittleEndian.Uint64(id[8:])

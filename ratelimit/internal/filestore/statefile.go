@@ -202,15 +202,6 @@ func firstFile(writer uint64, payload []byte) ([]byte, error) {
 
 const maxDamagedCopies = 4
 
-// fileModeIn returns the permissions for files in dir, which need not exist yet. Only the owner has access, or also the
-// group if the folder is setgid, which is how several users share one state.
-func fileModeIn(dir string) fs.FileMode {
-	if isSetgid(dir) {
-		return 0o660
-	}
-	return 0o600
-}
-
 // isSetgid reports whether dir is setgid or, if it does not exist, the closest existing folder above it.
 func isSetgid(dir string) bool {
 	for {

@@ -295,25 +295,12 @@ func (n *warningLog) warn(w *StoreWarning) bool {
 	return true
 }
 
-func (n *warningLog) take() []error {
-	list := n.pending
-	n.pending = nil
-	return list
-}
-
 func (s *Store) sendWarnings(warnings []error) {
 	if s.opts.OnWarning == nil {
 		return
 	}
 	for _, w := range warnings {
 		s.opts.OnWarning(w)
-	}
-}
-
-func (s *Store) warnCorrupt(q Quarantine) {
-	if place, cause := q.DamagedCopy(); place != s.warnings.lastCorrupt {
-		s.warnings.lastCorrupt = place
-		s.warnings.warn(&StoreWarning{Event: "state_corrupt", Path: place, Err: cause})
 	}
 }
 

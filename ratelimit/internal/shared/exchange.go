@@ -80,7 +80,10 @@ func (s *Store) runShared(ctx context.Context, batch []*request) (trouble error)
 
 func (s *Store) afterWrite(done result, now time.Time) {
 	if q, ok := s.backend.(Quarantine); ok && done.mayLackWrites {
-		s.warnCorrupt(q)
+		if place, cause := q.DamagedCopy(); place != s.warnings.lastCorrupt {
+			s.warnings.lastCorrupt = place
+			s.warnings.warn(&StoreWarning{Event: "state_corrupt", Path: place, Err: cause})
+		}
 	}
 	if s.coordinator != nil {
 		if s.alone != nil && s.alone.warned {

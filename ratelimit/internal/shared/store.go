@@ -195,7 +195,8 @@ func (s *Store) leadBatch(ctx context.Context, r *request, waited bool) error {
 		batch = append(batch, r)
 	}
 	s.run(ctx, batch)
-	warnings := s.warnings.take()
+	warnings := s.warnings.pending
+	s.warnings.pending = nil
 	for _, other := range batch {
 		if other != r {
 			other.done <- struct{}{}
