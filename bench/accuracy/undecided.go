@@ -2,18 +2,20 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/anivault/anivault/internal/title"
 )
 
-// series returns the catalogue's series by id.
-func (b *bench) series() (map[int]listedWork, error) {
+// works returns the catalogue's works of a kind by id.
+func (b *bench) works(kind string) (map[int]listedWork, error) {
 	works := map[int]listedWork{}
 	return works, readLines(b.catalogue(), func(w listedWork) {
-		if w.Kind == "tv" {
+		if w.Kind == kind {
 			works[w.ID] = w
 		}
 	})
@@ -22,7 +24,7 @@ func (b *bench) series() (map[int]listedWork, error) {
 // undecided returns, by row, why no catalogue tells the place: TMDB lacks the episode, or several specials have its
 // number because the lists do not say which of them it is. A row with another accepted place is decided by that.
 func (b *bench) undecided(rows []row) (map[int]string, error) {
-	works, err := b.series()
+	works, err := b.works("tv")
 	out := map[int]string{}
 	for i, r := range rows {
 		why := ""
@@ -53,7 +55,7 @@ func (w listedWork) undecided(p place) string {
 		if first < begin || last >= begin+s.Count {
 			return "the season has no such episode"
 		}
-		if s.Number == 0 && w.claims(first) > 1 {
+		if s.Number == 0 && len(w.claims(first)) > 1 {
 			return "several specials have the number"
 		}
 		return ""
@@ -66,7 +68,7 @@ func (w listedWork) undecided(p place) string {
 // enough. Where TMDB's seasons have no names, the titles of these two seasons could be exchanged and TMDB would say the
 // same, so whoever places such a row guesses.
 func (b *bench) nameAlone(rows []row, records []record) (map[int]bool, error) {
-	works, err := b.series()
+	works, err := b.works("tv")
 	out := map[int]bool{}
 	for i, r := range rows {
 		var read struct {
@@ -124,16 +126,26 @@ func (w listedWork) hasRivalSeason(r row) bool {
 	return int(season) > first && later > 1 && of == season && rest != "" && !countedRE.MatchString(rest)
 }
 
-// claims counts the anime of the lists that have an episode of season 0.
-func (w listedWork) claims(episode int) (n int) {
+// claims returns the anime of the lists that have an episode of season 0.
+func (w listedWork) claims(episode int) (anime []int) {
 	for _, s := range w.Seasons {
 		for _, c := range s.Cours {
 			if s.Number == 0 && episode > c.Offset && episode <= c.Offset+max(c.Count, 1) {
-				n++
+				anime = append(anime, c.Anime)
 			}
 		}
 	}
-	return n
+	return anime
+}
+
+// has reports whether an anime of the lists is the work, or a part of it.
+func (w listedWork) has(anime int) bool {
+	for _, t := range w.Titles {
+		if t.Anime == anime {
+			return true
+		}
+	}
+	return false
 }
 
 // bounds returns the first and the last number of a truth's episodes.
@@ -153,26 +165,50 @@ func bounds(episodes any) (first, last int) {
 	return first, last
 }
 
-// printSpecials prints how specials come out whose number exactly one anime of the lists claims. The others can't be
-// told apart by anybody.
-func (b *bench) printSpecials(v *verdict) error {
-	works, err := b.series()
-	fmt.Printf("\nspecials whose number one entry alone claims\n")
-	printPartsHead("percent")
-	claimed := func(i int) bool {
-		season, known := v.rows[i].Season.(float64)
-		first, _ := bounds(v.rows[i].Episode)
-		return v.rows[i].Kind == "tv" && known && season == 0 && works[v.rows[i].TMDB].claims(first) == 1
+// specialsOfOne returns the rows whose special exactly one anime of the lists claims: no other anime has its number, and
+// what else counts as right for the name is the same anime. The others can't be told apart by anybody.
+func (b *bench) specialsOfOne(rows []row) (map[int]bool, error) {
+	series, err := b.works("tv")
+	films, failed := b.works("movie")
+	out := map[int]bool{}
+	for i, r := range rows {
+		season, known := r.Season.(float64)
+		first, _ := bounds(r.Episode)
+		anime := series[r.TMDB].claims(first)
+		if r.Kind != "tv" || !known || season != 0 || len(anime) != 1 {
+			continue
+		}
+		out[i] = !slices.ContainsFunc(r.Accept, func(p place) bool {
+			switch {
+			case p.Kind == "movie":
+				return !films[p.TMDB].has(anime[0])
+			case p.Season == nil:
+				return !series[p.TMDB].has(anime[0])
+			}
+			return p.TMDB != r.TMDB || p.Season != r.Season
+		})
 	}
+	return out, errors.Join(err, failed)
+}
+
+// printSpecials prints how specials come out that exactly one anime of the lists claims.
+func (b *bench) printSpecials(v *verdict) error {
+	claimed, err := b.specialsOfOne(v.rows)
+	if len(claimed) == 0 {
+		return err
+	}
+	fmt.Printf("\nspecials that one entry alone claims\n")
+	printPartsHead("percent")
 	right := func(i int) bool { _, failed := v.failed[i]; return !failed }
 	for _, m := range []struct {
 		label string
 		of    func(i int) (bool, bool)
 	}{
-		{"placed", func(i int) (bool, bool) { return claimed(i), v.records[i].placed() }},
-		{"right", func(i int) (bool, bool) { return claimed(i), right(i) }},
-		{"right of placed", func(i int) (bool, bool) { return claimed(i) && v.records[i].placed(), right(i) }},
-		{"sure and wrong", func(i int) (bool, bool) { return claimed(i) && v.records[i].sure(), v.wrong(i) }},
+		{"placed", func(i int) (bool, bool) { return claimed[i], v.records[i].placed() }},
+		{"right", func(i int) (bool, bool) { return claimed[i], right(i) }},
+		{"right of placed", func(i int) (bool, bool) { return claimed[i] && v.records[i].placed(), right(i) }},
+		{"sure and wrong, of the sure", func(i int) (bool, bool) { return claimed[i] && v.records[i].sure(), v.wrong(i) }},
+		{"sure and wrong, of all", func(i int) (bool, bool) { return claimed[i], v.records[i].sure() && v.wrong(i) }},
 	} {
 		read, unread := v.count(anything, m.of)
 		printParts(m.label, read, unread)
