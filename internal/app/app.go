@@ -39,6 +39,8 @@ type Options struct {
 	Ask decide.Asker
 	// Warn gets a one-line message about each problem that does not stop the run. Any goroutine may call it.
 	Warn func(error)
+	// Warned has the warnings that earlier runs of the process gave; nil if there were none.
+	Warned *WarnOnce
 	// Log gets log lines; nil for none.
 	Log slog.Handler
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -191,11 +192,11 @@ type components struct {
 	upstream      *Upstream
 	observer      *observer
 	closers       []func() error // in the order in which the parts were opened
-	warned        warnOnce
+	warned        *WarnOnce
 }
 
 func (c *components) open(cfg *config.Config, opts Options) error {
-	c.opts = opts
+	c.opts, c.warned = opts, cmp.Or(opts.Warned, new(WarnOnce))
 	c.currentConfig.Store(cfg)
 	if opts.Log == nil {
 		opts.Log = slog.DiscardHandler
@@ -333,12 +334,12 @@ func (n headerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 // Store returns the shared state of the limiter.
 func (g *Gateway) Store() ratelimit.Store { return g.store }
 
-// warnOnce suppresses repeated warnings: many callers may report the same cause, such as a lock that can't be opened.
-type warnOnce struct{ causes sync.Map }
+// WarnOnce suppresses repeated warnings: many callers may report the same cause, such as a lock that can't be opened.
+type WarnOnce struct{ causes sync.Map }
 
 // isNew reports whether the cause of a warning is new. The cause is the *fs.PathError in err, or else err itself. What
 // happens to a coordinator is always new.
-func (w *warnOnce) isNew(err error) bool {
+func (w *WarnOnce) isNew(err error) bool {
 	if s, ok := errors.AsType[*ratelimit.StoreWarning](err); ok && strings.HasPrefix(s.Event, "coordinator_") {
 		return true
 	}

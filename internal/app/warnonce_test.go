@@ -10,7 +10,7 @@ import (
 )
 
 func TestACauseIsToldOnce(t *testing.T) {
-	var seen warnOnce
+	var seen WarnOnce
 	lost := &ratelimit.StoreWarning{Event: "coordinator_lost", Err: errors.New("no answer")}
 	denied := &fs.PathError{Op: "open", Path: "cache.lock", Err: fs.ErrPermission}
 	for i, c := range []struct {

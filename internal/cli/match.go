@@ -55,7 +55,8 @@ type matchOptions struct {
 	missingWriter *missingWriter                // the output of the command missing; nil for other commands
 	afterSummary  func(*app.App)                // may be nil
 	noSummary     bool
-	suggestIndex  bool // says once on a terminal what a title index would gain
+	warned        *app.WarnOnce // see app.Options
+	suggestIndex  bool          // says once on a terminal what a title index would gain
 }
 
 func newMatch(f *factory) *cobra.Command {

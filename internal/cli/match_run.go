@@ -40,7 +40,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	}()
 	options := app.Options{
 		Offline: o.offline, Refresh: o.refresh, SkipDecisionCache: o.explain,
-		Warn: logs.warn, Log: logs.handler,
+		Warn: logs.warn, Warned: o.warned, Log: logs.handler,
 	}
 	if o.interactive {
 		p := o.f.prompter()

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/lang"
@@ -45,7 +46,10 @@ type watchRun struct {
 }
 
 func newWatch(f *factory) *cobra.Command {
-	w := watchRun{f: f, match: matchOptions{f: f}, warned: map[string]bool{}, placed: map[string]placedFiles{}}
+	w := watchRun{
+		f: f, match: matchOptions{f: f, warned: new(app.WarnOnce)},
+		warned: map[string]bool{}, placed: map[string]placedFiles{},
+	}
 	cmd := f.setRun(command("watch"), organizeFormats, func(c invocation) error {
 		w.cmd, w.format = c.Command, c.format
 		return w.run(c.Context(), c.args)

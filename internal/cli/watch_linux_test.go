@@ -205,6 +205,22 @@ func TestWhatArrivesIsPutInOrder(t *testing.T) {
 	}
 }
 
+// A warning about what each batch begins with is said once, not with each batch.
+func TestAWarningIsSaidOnceForAllBatches(t *testing.T) {
+	w := newWatched(t)
+	w.start("--order", "tvdb")
+	for _, name := range []string{"Cowboy Bebop - 05.mkv", "more/Cowboy Bebop - 06.mkv"} {
+		w.file(name)
+		if s := w.summary(); s.Left != 1 {
+			t.Errorf("%+v", s)
+		}
+	}
+	w.stop()
+	if n := strings.Count(w.told.String(), "come from the title index, and there is none"); n != 1 {
+		t.Errorf("said %d times:\n%s", n, w.told)
+	}
+}
+
 // The watched folder goes away, and the library: both are waited for, nothing is made where they were mounted, and
 // nothing done twice.
 func TestFoldersThatVanishAreWaitedFor(t *testing.T) {
