@@ -53,11 +53,9 @@ func ordersOf(e *match.Entry, siblings []index.Candidate) *orders.Series {
 		if s.Episodes == nil {
 			return orders.NewSeries(nil, 0, nil)
 		}
-		p := orders.Place{Season: s.Number}
-		for _, episode := range s.Episodes {
-			p.Episodes = append(p.Episodes, episode.Number)
+		for _, part := range s.Parts() {
+			seasons = append(seasons, orders.Place{Season: s.Number, Episodes: part})
 		}
-		seasons = append(seasons, p)
 	}
 	var anime []orders.Anime
 	for _, c := range siblings {

@@ -225,7 +225,9 @@ func tvEntry(d *tmdb.TVDetails) *match.Entry {
 func seasonOf(s *tmdb.Season) match.Season {
 	out := match.Season{Number: s.SeasonNumber, Name: s.Name, AirDate: s.AirDate, Episodes: []match.Episode{}}
 	for _, e := range s.Episodes {
-		out.Episodes = append(out.Episodes, match.Episode{Number: e.EpisodeNumber, Name: e.Name, AirDate: e.AirDate})
+		out.Episodes = append(out.Episodes, match.Episode{
+			Number: e.EpisodeNumber, Name: e.Name, AirDate: e.AirDate, Finale: e.EpisodeType == "finale",
+		})
 	}
 	return out
 }

@@ -268,6 +268,7 @@ type Episode struct {
 	Number  int
 	Name    string
 	AirDate string
+	Finale  bool // TMDB says that the season, or a part of it, ends with it
 }
 
 // GroupRef refers to an episode group. TMDB's types are: 1 original air date, 2 absolute, 3 DVD, 4 digital, 5 story

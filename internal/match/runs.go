@@ -43,6 +43,26 @@ func prepareEntry(e *Entry) *preparedEntry {
 	return l
 }
 
+// Parts returns the numbers of the season's episodes. A part ends with a finale, or where nothing aired for most of a
+// cour, unless it is so short that its episodes may be released singly.
+func (s Season) Parts() (parts [][]int) {
+	const pause, shortest = 80 * 24 * time.Hour, 4
+	begins, previous := true, 0
+	for _, run := range splitRuns(slotsOf(s), pause) {
+		begins = begins || previous >= shortest
+		for _, at := range run {
+			if begins {
+				parts = append(parts, nil)
+			}
+			last := &parts[len(parts)-1]
+			*last = append(*last, at.episode.Number)
+			begins = at.episode.Finale
+		}
+		previous = len(run)
+	}
+	return parts
+}
+
 func regularSlots(e *Entry) []slot {
 	var out []slot
 	seasons := slices.Clone(e.Seasons)

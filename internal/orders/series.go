@@ -214,16 +214,21 @@ type Series struct {
 	tvdb, anidb relation
 }
 
-// NewSeries returns the series that has seasons at TMDB and the id tvdb at TVDB, 0 if it is not known.
+// NewSeries returns the series that has seasons at TMDB and the id tvdb at TVDB, 0 if it is not known. A season that
+// pauses is given in parts, in order.
 func NewSeries(seasons []Place, tvdb int, anime []Anime) *Series {
 	s := &Series{seasons: map[int][]int{}, rank: map[spot]int{}}
 	seasons = slices.Clone(seasons)
-	slices.SortFunc(seasons, func(a, b Place) int {
+	slices.SortStableFunc(seasons, func(a, b Place) int {
 		return cmp.Or(cmp.Compare(min(b.Season, 1), min(a.Season, 1)), cmp.Compare(a.Season, b.Season))
 	})
+	var pauses []int // indices in spots
 	for _, p := range seasons {
 		p.Episodes = slices.Compact(slices.Sorted(slices.Values(p.Episodes)))
-		s.seasons[p.Season] = p.Episodes
+		if s.seasons[p.Season] != nil {
+			pauses = append(pauses, len(s.spots))
+		}
+		s.seasons[p.Season] = append(s.seasons[p.Season], p.Episodes...)
 		s.spots = append(s.spots, spotsOf(0, p)...)
 		if p.Season > 0 {
 			s.regular = len(s.spots)
@@ -243,7 +248,8 @@ func NewSeries(seasons []Place, tvdb int, anime []Anime) *Series {
 			a.TVDB = Numbering{}
 		}
 	}
-	// The lists do not say how many episodes an anime has: it ends where the next one begins.
+	// The lists do not say how many episodes an anime has: it ends where the next one begins. If none begins in that
+	// season of TMDB, it ends at the first pause behind what the lists name.
 	for i, a := range anime {
 		end, tvdbEnd := len(s.spots), math.MaxInt
 		for j := range anime {
@@ -261,9 +267,27 @@ func NewSeries(seasons []Place, tvdb int, anime []Anime) *Series {
 				tvdbEnd = min(tvdbEnd, first)
 			}
 		}
-		s.addAnime(&a, end, tvdbEnd)
+		s.addAnime(&a, s.endAtPause(&a, starts[i], end, pauses), tvdbEnd)
 	}
 	return s
+}
+
+// endAtPause returns the first pause of an anime's season behind start and behind what the lists name; end if there is
+// none, or if end lies in that season.
+func (s *Series) endAtPause(a *Anime, start, end int, pauses []int) int {
+	if last := s.find(a.TMDB.target(false, a.last())); last != nil {
+		start = max(start, s.rank[last[0]])
+	}
+	season := a.TMDB.Season
+	if season == nil || end < len(s.spots) && s.spots[end].season == *season {
+		return end
+	}
+	for _, at := range pauses {
+		if at > start && at < end && s.spots[at].season == *season {
+			return at
+		}
+	}
+	return end
 }
 
 // addAnime adds an anime. What no range maps ends before the end-th of spots, and before the episode tvdbEnd at TVDB.

@@ -113,6 +113,19 @@ func TestTheListsFormsAreRightOrRefused(t *testing.T) {
 		908: {[]orders.Place{season(1, 1, 24)}, map[string]string{
 			"1 [20]": "absolute [20]", // perhaps the season that TMDB lacks
 		}},
+		909: {[]orders.Place{
+			season(1, 1, 12), season(1, 13, 13), season(1, 14, 14), season(2, 1, 12), season(2, 13, 24),
+		}, map[string]string{
+			"1 [12]":    "absolute [12], tvdb S1 [12], anidb 91 [12]",
+			"1 [13]":    "absolute [13]",                              // nobody knows whether AniDB has one more
+			"2 [13]":    "absolute [27], tvdb S2 [13], anidb 92 [13]", // the lists name it
+			"2 [12 13]": "absolute [26 27], tvdb S2 [12 13], anidb 92 [12 13]",
+		}},
+		910: {[]orders.Place{season(1, 1, 12), season(1, 13, 24), season(1, 25, 36), season(1, 37, 48)}, map[string]string{
+			"1 [13]": "absolute [13], anidb 93 [13]", // another one begins behind it
+			"1 [36]": "absolute [36], anidb 94 [12]",
+			"1 [37]": "absolute [37]",
+		}},
 	} {
 		siblings, err := x.Siblings(tv)
 		if err != nil {
@@ -187,7 +200,12 @@ func TestEveryOrderLeadsBackToTMDB(t *testing.T) {
 		var seasons []orders.Place
 		for n := range rapid.IntRange(1, 4).Draw(t, "seasons") {
 			first := rapid.SampledFrom([]int{1, 1, 0, 5, 14}).Draw(t, "first")
-			seasons = append(seasons, season(n, first, first+rapid.IntRange(0, 14).Draw(t, "length")))
+			last := first + rapid.IntRange(0, 14).Draw(t, "length")
+			seasons = append(seasons, season(n, first, last))
+			for range rapid.IntRange(0, 2).Draw(t, "further parts") {
+				first, last = last+1, last+1+rapid.IntRange(0, 4).Draw(t, "length of a part")
+				seasons = append(seasons, season(n, first, last))
+			}
 		}
 		var anime []orders.Anime
 		for n := range rapid.IntRange(0, 4).Draw(t, "anime") {
