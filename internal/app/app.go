@@ -117,7 +117,8 @@ func (a *App) openDeciders(client *tmdb.Client) (err error) {
 	return nil
 }
 
-// Match decides the files from produce and calls emit with each record (see run.Run).
+// Match decides the files from produce and calls emit with each record (see run.Run). If the user is asked, the records
+// have TMDB's numbers until AskAbout.
 func (a *App) Match(
 	ctx context.Context, produce run.Producer, emit func(report.Record) error, pause func() error,
 ) error {
@@ -135,7 +136,9 @@ func (a *App) Match(
 		NewCounter: func() run.AttemptCounter { return all.Share() }, MaxRetries: max(a.cfg.Tuning.MaxRetries, 0),
 	}
 	return run.Run(ctx, c, produce, func(r report.Record) error {
-		a.renumber(ctx, &r)
+		if a.opts.Ask == nil {
+			a.renumber(ctx, &r)
+		}
 		return emit(r)
 	}, pause)
 }
@@ -159,13 +162,15 @@ func (a *App) renumber(ctx context.Context, r *report.Record) {
 		_, err = a.Entry(ctx, match.TV, r.TMDBID)
 	}
 	if r.Renumber(order, place); err != nil {
-		r.Reason = ""
-		r.Fail(err, Explain)
+		why, noGroup := errors.AsType[decide.NoGroupError](err)
+		if r.Reason = lang.Text(why); !noGroup {
+			r.Fail(err, Explain)
+		}
 	}
 }
 
 // AskAbout asks the user about the records of a Match that could not be decided, and replaces those that the answers
-// decide.
+// decide. Then it puts all records into the order that the user wants, which may be one of the answers.
 func (a *App) AskAbout(ctx context.Context, records []report.Record) {
 	at := map[string][]int{}
 	for i := range records {
@@ -182,9 +187,11 @@ func (a *App) AskAbout(ctx context.Context, records []report.Record) {
 			subtitles := records[i].Subtitles
 			records[i] = report.FromDecision(records[i].Path, f.Release, d, Explain)
 			records[i].Subtitles = subtitles
-			a.renumber(ctx, &records[i])
 		}
 	})
+	for i := range records {
+		a.renumber(ctx, &records[i])
+	}
 }
 
 func (a *App) resultMemory() *results.Memory {

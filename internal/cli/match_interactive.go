@@ -123,6 +123,14 @@ func (p *prompter) Ask(ctx context.Context, q decide.Question) (decide.Answer, e
 				continue
 			}
 			text = command + " " + text
+		case "o":
+			if len(q.Orders) == 0 {
+				break
+			}
+			if a, err := p.askOrder(ctx, q); err != nil || a.Order != "" {
+				return a, err
+			}
+			continue
 		}
 		a, problem := parseAnswer(text, q)
 		if problem == "" {
@@ -130,6 +138,22 @@ func (p *prompter) Ask(ctx context.Context, q decide.Question) (decide.Answer, e
 		}
 		p.write(2, lang.Say(problem))
 	}
+}
+
+// askOrder lists the orders of a question's series and asks for one. The answer has none if none is chosen.
+func (p *prompter) askOrder(ctx context.Context, q decide.Question) (a decide.Answer, err error) {
+	lines := orderLines(q.Orders)
+	for i := range lines {
+		lines[i][0] = fmt.Sprintf("%4d  %s", i+1, lines[i][0])
+	}
+	if err := writeColumns(p.out, []string{"", "TYPE", "PARTS", "EPISODES"}, lines); err != nil {
+		return a, err
+	}
+	text, err := p.read(ctx, lang.Say("Order: "))
+	if n, _ := strconv.Atoi(text); n > 0 && n <= len(q.Orders) {
+		a = decide.Answer{Action: decide.Choose, Kind: match.TV, ID: q.Entry.ID, Order: q.Orders[n-1].Name}
+	}
+	return a, err
 }
 
 // defaultAnswer returns the answer that Enter gives, as it is typed; "" if Enter skips.

@@ -438,3 +438,33 @@ func TestEpisodesAreAskedFor(t *testing.T) {
 		}
 	}
 }
+
+// Where an episode is asked for, the orders of the series are at hand. The one that is chosen is pinned: names in the
+// folder are read in it, and all numbers of the series are written in it.
+func TestAnOrderIsChosen(t *testing.T) {
+	w := newWorld(t, "A/Salt Road Rovers S02E20.mkv", "B/Salt Road Rovers S02E62.mkv")
+	p := newTerminal("o", "", "o", "9", "o", "4", "n", "o", "4", "")
+	out, status := w.run(t.Context(), p, "match", "--interactive", "--format", "ndjson")
+	if status != 0 || len(p.answers) != 0 {
+		t.Fatalf("status %d, not asked for %q:\n%s", status, p.answers, p.written.String())
+	}
+	want := "                      TYPE        PARTS  EPISODES\n   1  tmdb                        6      195\n" +
+		"   2  absolute                    1      195\n   3  group:Absolute  absolute    1      195\n" +
+		"   4  group:Seasons   production  2      92\nOrder: "
+	if p.prompts[1] != want {
+		t.Errorf("it lists\n%s", p.prompts[1])
+	}
+	if want := "     Salt Road Rovers S02E20.mkv  ->  S03E81\n" +
+		"  ! these are TMDB's numbers; new names have those of group:Seasons\nSave it for [folder], file: "; !strings.HasSuffix(
+		p.prompts[6], want) {
+		t.Errorf("it shows\n%s", p.prompts[6])
+	}
+	if got := filepath.ToSlash(w.pins(t)); got != `tv/9000003 order="group:Seasons" path LIB/A` {
+		t.Error(got)
+	}
+	for _, want := range []string{`"season":2,"episodes":[20],"order":"group:Seasons"`, `"season":2,"episodes":[1],"order":"group:Seasons"`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %s in %s", want, out)
+		}
+	}
+}

@@ -93,14 +93,18 @@ func listOrders(f *factory, c invocation, offline bool) error {
 			_, writeErr := f.streams.Out.Write(text)
 			return errors.Join(err, encodeErr, writeErr)
 		}
-		var lines [][]string
-		for _, o := range found {
-			lines = append(lines, []string{
-				ui.Printable(o.Name), lang.Say(groupTypes[o.Type]), strconv.Itoa(o.Parts), strconv.Itoa(o.Episodes),
-			})
-		}
+		lines := orderLines(found)
 		return errors.Join(err, writeColumns(f.streams.Out, []string{"ORDER", "TYPE", "PARTS", "EPISODES"}, lines))
 	})
+}
+
+func orderLines(list []decide.Order) (lines [][]string) {
+	for _, o := range list {
+		lines = append(lines, []string{
+			ui.Printable(o.Name), lang.Say(groupTypes[o.Type]), strconv.Itoa(o.Parts), strconv.Itoa(o.Episodes),
+		})
+	}
+	return lines
 }
 
 func withApp(ctx context.Context, f *factory, cfg *config.Config, offline bool, do func(*app.App) error) (err error) {

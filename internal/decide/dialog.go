@@ -37,6 +37,7 @@ type Question struct {
 	Candidates []match.Candidate
 	Leads      []FilePreview // where each of Candidates would put the first file
 	Entry      *match.Entry
+	Orders     []Order      // that Entry has
 	Guess      *match.Guess // the likeliest place of the first file; may be nil
 	Note       lang.Text
 	Further    int // how many questions are left
@@ -50,7 +51,7 @@ const (
 	Skip Action = iota
 	// Quit ends the questions; all further files stay as they are.
 	Quit
-	// Choose takes the entry Kind and ID.
+	// Choose takes the entry Kind and ID. Its names are read, and its numbers written, in Order if that is not empty.
 	Choose
 	// Search looks for Text and asks again.
 	Search
@@ -63,6 +64,7 @@ type Answer struct {
 	Action Action
 	Kind   match.Kind
 	ID     int
+	Order  string
 	Text   string
 	Place  Place
 }
@@ -243,6 +245,9 @@ func (c *runPins) changed(q question) bool {
 func (d *Deciders) ask(ctx context.Context, q question, further int) (kept, quit bool) {
 	out := q.Question
 	out.Further = further
+	if q.Entry != nil {
+		out.Orders, _ = d.Orders(ctx, q.Entry.ID) // an error means that there is nothing to choose from
+	}
 	for ctx.Err() == nil {
 		out.Candidates = out.Candidates[:min(len(out.Candidates), maxShownCandidates)]
 		out.Leads = d.leadsOf(ctx, q.series, out.Candidates)
@@ -329,8 +334,12 @@ func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note l
 	if a.Action == PutAt {
 		c.Place, c.Scope = &a.Place, ByFiles
 	}
+	if a.Order != "" {
+		c.Scope = availableScopes(s, nil, a.Order)[0]
+		c.Note = lang.Textf("these are TMDB's numbers; new names have those of %s", ui.Printable(a.Order))
+	}
 	for {
-		if c.Scopes = availableScopes(s, c.Place); !slices.Contains(c.Scopes, c.Scope) {
+		if c.Scopes = availableScopes(s, c.Place, a.Order); !slices.Contains(c.Scopes, c.Scope) {
 			c.Scope = ByFiles
 		}
 		c.Pins = pinsFor(s, a, c.ChoiceOptions, name)
@@ -373,6 +382,7 @@ func (d *Deciders) previewDecisions(ctx context.Context, s match.Series, list []
 			part.Files = s.Files[i : i+1]
 		}
 		res, _ := d.byPin(ctx, &part)
+		d.readInOrder(ctx, &part, &res)
 		at := len(leads)
 		for _, f := range part.Files {
 			leads = append(leads, FilePreview{Path: f.Release.Path})
@@ -386,12 +396,12 @@ func (d *Deciders) previewDecisions(ctx context.Context, s match.Series, list []
 }
 
 // availableScopes returns the scopes that suit the files. If the first file has no number, its place says nothing about
-// other files, so only ByFiles remains.
-func availableScopes(s match.Series, at *Place) (list []Scope) {
+// other files, so only ByFiles remains. The pin of a title does not say in which order names are read.
+func availableScopes(s match.Series, at *Place, order string) (list []Scope) {
 	if at != nil && pinOffset(s, at) == nil {
 		return []Scope{ByFiles}
 	}
-	if title.Normalize(s.Title()) != "" {
+	if title.Normalize(s.Title()) != "" && order == "" {
 		list = append(list, ByTitle)
 	}
 	if _, ok := commonFolder(s.Files); ok {
@@ -424,7 +434,7 @@ func defaultScope(s match.Series, kind match.Kind) Scope {
 }
 
 func pinsFor(s match.Series, a Answer, o ChoiceOptions, name string) (out []pins.Pin) {
-	p := pins.Pin{Kind: a.Kind, ID: a.ID, Name: name}
+	p := pins.Pin{Kind: a.Kind, ID: a.ID, Order: a.Order, Name: name}
 	offset := pinOffset(s, o.Place)
 	if o.Scope != ByFiles {
 		if offset != nil {

@@ -45,3 +45,26 @@ func TestNamesAreReadInTheOrderOfTheirPin(t *testing.T) {
 		})
 	}
 }
+
+func TestAGroupThatIsNotThereIsSaid(t *testing.T) {
+	entry := &match.Entry{Kind: match.TV, ID: 1}
+	for i, name := range []string{"Twice", "Once", "twice", "4", "5", "6", "7"} {
+		entry.Groups = append(entry.Groups, match.GroupRef{ID: fmt.Sprint("id", i), Name: name})
+	}
+	d := &Deciders{source: &source{}}
+	d.resolver.Source = d.source
+	d.source.memo.answers = map[string]memoizedAnswer{"entry/tv/1": {value: entry}, "entry/tv/2": {value: &match.Entry{}}}
+	const all = "group:id0, group:Once, group:id2, group:4, group:5, group:6, ..."
+	for _, c := range []struct {
+		tv         int
+		name, want string
+	}{
+		{1, "None", "tv/1 has no episode group None: choose one of " + all},
+		{1, "TWICE", "tv/1 has 2 episode groups called TWICE: choose one of " + all},
+		{2, "None", "tv/2 has no episode groups: choose another order"},
+	} {
+		if _, err := d.Group(t.Context(), c.tv, c.name); err == nil || err.Error() != c.want {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/anivault/anivault/internal/index"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/orders"
 )
@@ -66,6 +67,8 @@ func ordersOf(e *match.Entry, siblings []index.Candidate) *orders.Series {
 
 // PinnedOrder returns the order that a pin has for a series, "" for none. The last pin in the file counts.
 func (d *Deciders) PinnedOrder(tv int) (order string) {
+	d.pins.mu.RLock()
+	defer d.pins.mu.RUnlock()
 	for _, p := range d.pins.ordered {
 		if p.ID == tv {
 			order = p.Order
@@ -74,7 +77,29 @@ func (d *Deciders) PinnedOrder(tv int) (order string) {
 	return order
 }
 
-// Group returns the order of a series' episode group with the name or id. It is empty if there is not exactly one.
+// NoGroupError says that a series does not have exactly one episode group of a name, and which it has.
+type NoGroupError lang.Text
+
+func (e NoGroupError) Error() string { return e.Text().String() }
+
+// Text returns the message, which can be translated.
+func (e NoGroupError) Text() lang.Text { return lang.Text(e) }
+
+// groupNames returns the orders of a series' episode groups, with their ids instead of names that several have.
+func groupNames(e *match.Entry) (list []string) {
+	for _, g := range e.Groups {
+		name := g.Name
+		if slices.ContainsFunc(e.Groups, func(o match.GroupRef) bool {
+			return o.ID != g.ID && strings.EqualFold(o.Name, g.Name)
+		}) {
+			name = g.ID
+		}
+		list = append(list, orders.GroupPrefix+name)
+	}
+	return list
+}
+
+// Group returns the order of a series' episode group with the name or id, or a NoGroupError.
 func (d *Deciders) Group(ctx context.Context, tv int, name string) (*orders.Group, error) {
 	key := fmt.Sprintf("order/%d/%s", tv, name)
 	out, _, err := memoized(&d.source.memo, key, func() (*orders.Group, match.Origin, error) {
@@ -95,14 +120,24 @@ func (d *Deciders) readGroup(ctx context.Context, tv int, name string) (*orders.
 			ids = append(ids, ref.ID)
 		}
 	}
-	out := new(orders.Group)
-	if len(ids) != 1 {
-		return out, nil
+	list := groupNames(e)
+	if most := 6; len(list) > most {
+		list = append(list[:most], "...")
+	}
+	names := strings.Join(list, ", ")
+	switch {
+	case names == "":
+		return nil, NoGroupError(lang.Textf("tv/%d has no episode groups: choose another order", tv))
+	case len(ids) == 0:
+		return nil, NoGroupError(lang.Textf("tv/%d has no episode group %s: choose one of %s", tv, name, names))
+	case len(ids) > 1:
+		return nil, NoGroupError(lang.Textf("tv/%d has %d episode groups called %s: choose one of %s", tv, len(ids), name, names))
 	}
 	group, _, err := d.source.Group(ctx, ids[0])
 	if err != nil {
 		return nil, err
 	}
+	out := new(orders.Group)
 	for _, part := range group.Groups {
 		for _, at := range part.Episodes {
 			out.Add(at.Season, at.Number, part.Order, at.Order+1)
@@ -195,14 +230,9 @@ func (d *Deciders) Orders(ctx context.Context, tv int) ([]Order, error) {
 			out = append(out, o)
 		}
 	}
-	for _, g := range e.Groups {
-		name := g.Name
-		if slices.ContainsFunc(e.Groups, func(o match.GroupRef) bool {
-			return o.ID != g.ID && strings.EqualFold(o.Name, g.Name)
-		}) {
-			name = g.ID
-		}
-		out = append(out, Order{Name: orders.GroupPrefix + name, Type: g.Type, Parts: g.Parts, Episodes: g.Episodes})
+	for i, name := range groupNames(e) {
+		g := e.Groups[i]
+		out = append(out, Order{Name: name, Type: g.Type, Parts: g.Parts, Episodes: g.Episodes})
 	}
 	return out, nil
 }

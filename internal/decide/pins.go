@@ -23,7 +23,7 @@ type runPins struct {
 	set    *pins.Set
 	digest string // of the file at the start of the run
 
-	ordered []pins.Pin // those with an order, at the start of the run
+	ordered []pins.Pin // those with an order
 }
 
 func loadPins(store *pins.Store, warn func(error)) (*runPins, error) {
@@ -34,7 +34,7 @@ func loadPins(store *pins.Store, warn func(error)) (*runPins, error) {
 	for _, warning := range set.Warnings(store.Path()) {
 		warn(warning)
 	}
-	ordered := slices.DeleteFunc(set.All(), func(p pins.Pin) bool { return p.Order == "" })
+	ordered := pinsWithOrder(set)
 	for i, p := range ordered {
 		other := func(o pins.Pin) bool { return o.ID == p.ID && o.Order != p.Order }
 		if slices.ContainsFunc(ordered[:i], other) {
@@ -42,6 +42,10 @@ func loadPins(store *pins.Store, warn func(error)) (*runPins, error) {
 		}
 	}
 	return &runPins{store: store, set: set, digest: set.Digest(), ordered: ordered}, nil
+}
+
+func pinsWithOrder(set *pins.Set) []pins.Pin {
+	return slices.DeleteFunc(set.All(), func(p pins.Pin) bool { return p.Order == "" })
 }
 
 func (c *runPins) add(ctx context.Context, p pins.Pin) error {
@@ -54,7 +58,7 @@ func (c *runPins) add(ctx context.Context, p pins.Pin) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.set = set
+	c.set, c.ordered = set, pinsWithOrder(set)
 	return nil
 }
 
