@@ -25,7 +25,9 @@ var titleEndRules = []rule[titleWord, bool]{
 		return t.tag == tagSeason && t.class == cjk && t.stage.isSeasonCounterInTitle(t.index, t.titleStart)
 	}, false},
 	{"a volume of a fansub release", func(t titleWord) bool {
-		return t.index > t.titleStart && t.stage.layout.fansubStyle && t.stage.layout.yearAt < 0 && t.isVolume()
+		return t.index > t.titleStart && t.stage.layout.fansubStyle && t.stage.layout.yearAt < 0 &&
+			(t.tag == tagVolume || t.word.role == volumeWord && t.index+1 < len(t.w.tokens) &&
+				isDigit(t.w.text[t.neighbor(1).start])) // "Vol. 3", "Vol3"
 	}, true},
 	{"a word for the end, before the episode", func(t titleWord) bool {
 		return t.tag == tagEnd && t.index > t.titleStart && t.neighbor(1).tag == tagEpisode && isSpacedDash(t.gapAfter())
@@ -61,12 +63,6 @@ func (p *titleStage) endOfTitle(from int) int {
 		}
 	}
 	return len(p.w.tokens)
-}
-
-// isVolume reports whether the word names a volume: "Vol. 3", "Vol3".
-func (t titleWord) isVolume() bool {
-	return t.tag == tagVolume ||
-		t.word.role == volumeWord && t.index+1 < len(t.w.tokens) && isDigit(t.w.text[t.neighbor(1).start])
 }
 
 // innerBracket is a bracket inside or right after a title.
