@@ -454,15 +454,17 @@ func TestAnOrderIsChosen(t *testing.T) {
 	if p.prompts[1] != want {
 		t.Errorf("it lists\n%s", p.prompts[1])
 	}
-	if want := "     Salt Road Rovers S02E20.mkv  ->  S03E81\n" +
-		"  ! these are TMDB's numbers; new names have those of group:Seasons\nSave it for [folder], file: "; !strings.HasSuffix(
-		p.prompts[6], want) {
+	want = "     Salt Road Rovers S02E20.mkv  ->  S03E81\n" +
+		"  ! these are TMDB's numbers; new names have those of group:Seasons\nSave it for [folder], file: "
+	if !strings.HasSuffix(p.prompts[6], want) {
 		t.Errorf("it shows\n%s", p.prompts[6])
 	}
 	if got := filepath.ToSlash(w.pins(t)); got != `tv/9000003 order="group:Seasons" path LIB/A` {
 		t.Error(got)
 	}
-	for _, want := range []string{`"season":2,"episodes":[20],"order":"group:Seasons"`, `"season":2,"episodes":[1],"order":"group:Seasons"`} {
+	for _, want := range []string{
+		`"season":2,"episodes":[20],"order":"group:Seasons"`, `"season":2,"episodes":[1],"order":"group:Seasons"`,
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %s in %s", want, out)
 		}

@@ -60,7 +60,7 @@ func TestAGroupThatIsNotThereIsSaid(t *testing.T) {
 		name, want string
 	}{
 		{1, "None", "tv/1 has no episode group None: choose one of " + all},
-		{1, "TWICE", "tv/1 has 2 episode groups called TWICE: choose one of " + all},
+		{1, "TWICE", "tv/1 has several episode groups called TWICE: choose one of " + all},
 		{2, "None", "tv/2 has no episode groups: choose another order"},
 	} {
 		if _, err := d.Group(t.Context(), c.tv, c.name); err == nil || err.Error() != c.want {

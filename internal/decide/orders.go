@@ -131,7 +131,7 @@ func (d *Deciders) readGroup(ctx context.Context, tv int, name string) (*orders.
 	case len(ids) == 0:
 		return nil, NoGroupError(lang.Textf("tv/%d has no episode group %s: choose one of %s", tv, name, names))
 	case len(ids) > 1:
-		return nil, NoGroupError(lang.Textf("tv/%d has %d episode groups called %s: choose one of %s", tv, len(ids), name, names))
+		return nil, NoGroupError(lang.Textf("tv/%d has several episode groups called %s: choose one of %s", tv, name, names))
 	}
 	group, _, err := d.source.Group(ctx, ids[0])
 	if err != nil {

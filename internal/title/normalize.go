@@ -59,7 +59,8 @@ func normalizeUnicode(s string) string {
 	for _, r := range d {
 		switch {
 		case unicode.Is(unicode.Mn, r):
-			if unicode.IsLetter(base) && !dropsMarks(base) {
+			plain := base < 0x0530 || unicode.Is(unicode.Latin, base) || unicode.Is(unicode.Greek, base)
+			if unicode.IsLetter(base) && !plain { // é is e, but in kana a mark makes another letter
 				b.WriteRune(r)
 			}
 			continue
@@ -102,12 +103,6 @@ func separateNumerals(s string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
-}
-
-// dropsMarks reports whether titles are compared without the accents on r: é is e, but in kana a mark makes another
-// letter.
-func dropsMarks(r rune) bool {
-	return r < 0x0530 || unicode.Is(unicode.Latin, r) || unicode.Is(unicode.Greek, r)
 }
 
 func isApostrophe(r rune) bool {
