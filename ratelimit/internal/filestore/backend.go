@@ -84,7 +84,7 @@ func (b *Backend) Exchange(ctx context.Context, change func(core.Instant, []byte
 	if err != nil || next == nil {
 		return err
 	}
-	if b.state == nil || damage != nil || b.needsAliveCheck(at.Boot) {
+	if b.state == nil || damage != nil || at.Boot >= b.aliveCheckAt || at.Boot < b.aliveCheckAt-aliveCheckInterval {
 		if err := b.prepare(next, at, damage); err != nil {
 			return err
 		}
@@ -159,10 +159,6 @@ func (b *Backend) load() (old []byte, damage, err error) {
 		return nil, err, nil
 	}
 	return old, nil, err
-}
-
-func (b *Backend) needsAliveCheck(boot time.Duration) bool {
-	return boot >= b.aliveCheckAt || boot < b.aliveCheckAt-aliveCheckInterval
 }
 
 // ensureAlive creates this process's alive file before the others can see its first write. So a living process without
