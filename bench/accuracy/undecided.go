@@ -165,8 +165,8 @@ func bounds(episodes any) (first, last int) {
 	return first, last
 }
 
-// specialsOfOne returns the rows whose special exactly one anime of the lists claims: no other anime has its number, and
-// what else counts as right for the name is the same anime. The others can't be told apart by anybody.
+// specialsOfOne returns the rows whose special exactly one anime of the lists claims: no other anime has its number,
+// and what else counts as right for the name is the same anime. The others can't be told apart by anybody.
 func (b *bench) specialsOfOne(rows []row) (map[int]bool, error) {
 	series, err := b.works("tv")
 	films, failed := b.works("movie")
