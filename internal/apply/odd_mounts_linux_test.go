@@ -324,7 +324,7 @@ func (o *oddRun) killAll() {
 		o.t.Fatalf("%s: %s %v", o.name, said(out), err)
 	}
 	if diff := cmp.Diff(o.before, look()); diff != "" {
-		o.t.Fatalf("%s: undo: %s %s", o.name, o.why, diff)
+		o.t.Fatalf("%s: undo: %s %s %s", o.name, o.why, said(out), diff)
 	}
 	step := 1
 	if *trees == 0 {

@@ -26,6 +26,7 @@ func (x *execution) probeRoots() (found probeResults, _ error) {
 		switch {
 		case !x.run.isTargetRoot(i): // a source that can't be probed is assumed to work
 			found.CannotMoveBack = found.CannotMoveBack || err == nil && way == "none"
+			found.UnstableInodes = found.UnstableInodes || err == nil && unstable // of a file that an undo copies back
 			continue
 		case err != nil:
 			return found, fmt.Errorf("%s: %w", x.run.dirPath(i), err)
