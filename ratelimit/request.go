@@ -39,6 +39,7 @@ type Tries struct {
 	counted        bool      // failedAttempts includes this attempt
 	nextAttemptAt  time.Time
 	restartAt      time.Time // nextAttemptAt after Restart
+	restarted      bool
 }
 
 type tryRecord struct {
@@ -80,12 +81,11 @@ func (t *Tries) Failed() (count int, due time.Time) {
 	return max(t.failedAttempts, 1), t.nextAttemptAt
 }
 
-// Restart resets the count of failed attempts, so the next attempt waits like a first retry and later ones like those
-// after it. They still count as retries.
+// Restart resets the count of failed attempts. Each later attempt waits like a first retry, and still counts as one.
 func (t *Tries) Restart() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.failedAttempts, t.nextAttemptAt = 0, t.restartAt
+	t.failedAttempts, t.nextAttemptAt, t.restarted = 0, t.restartAt, true
 }
 
 // CallerRetries reports whether the caller of a request retries it itself, with a [Tries].
@@ -116,6 +116,9 @@ func (t *Tries) fail(req *http.Request, m tryRecord, nextAttemptAt, restartAt ti
 	if t.attemptFailed = true; counted && !t.counted {
 		t.failedAttempts++
 		t.counted = true
+	}
+	if t.restarted {
+		nextAttemptAt = restartAt
 	}
 	if nextAttemptAt.After(t.nextAttemptAt) {
 		t.nextAttemptAt = nextAttemptAt

@@ -622,7 +622,7 @@ func TestALostConnectionIsOneFailure(t *testing.T) {
 // A caller that sets a request aside gets its answer at once, and says later that it asks again.
 func TestARequestThatIsSetAsideIsNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(c *Config) { c.Rand = func() float64 { return 0.5 } }, statuses(503, 500, 500, 500, 200))
+		r := newRig(t, func(c *Config) { c.Rand = func() float64 { return 0.5 } }, statuses(503, 500, 500, 500, 500, 200))
 		var tries Tries
 		ask := func(number, count int, want time.Duration) {
 			t.Helper()
@@ -642,7 +642,8 @@ func TestARequestThatIsSetAsideIsNotRepeated(t *testing.T) {
 			t.Errorf("after Restart the next attempt is due in %s", time.Until(due))
 		}
 		ask(4, 1, 750*time.Millisecond)
-		if st := r.status(); st.Counts.Server != 1 || st.Failures != 4 { // nothing was answered meanwhile
+		ask(5, 2, 750*time.Millisecond)
+		if st := r.status(); st.Counts.Server != 1 || st.Failures != 5 { // nothing was answered meanwhile
 			t.Errorf("%+v, %d failures in a row", st.Counts, st.Failures)
 		}
 		status, err := r.get(tries.With(t.Context()))

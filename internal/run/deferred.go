@@ -20,7 +20,7 @@ type AttemptCounter interface {
 	With(context.Context) context.Context
 	// Failed returns how many attempts have failed in a row, 0 if the last one succeeded, and when to try again.
 	Failed() (count int, due time.Time)
-	// Restart sets the count to 0, and the delay to that of a first retry.
+	// Restart sets the count to 0, and this and each later delay to that of a first retry.
 	Restart()
 }
 

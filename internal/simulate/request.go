@@ -219,10 +219,15 @@ func outcome(a answer) ratelimit.Outcome {
 // retried after the other requests.
 func (r *request) triesPerRound() int { return 1 + max(r.process.tuning.MaxRetries, 0) }
 
-// retryLater tries the request again after a delay. As in a real run, other requests go first.
+// retryLater tries the request again after a delay. As in a real run, other requests go first, and each retry of the
+// second round waits like a first one.
 func (r *request) retryLater(e *ratelimit.Event) {
 	p, w := r.process, r.process.world
-	delay := machine.RetryDelay((r.attempt-1)%r.triesPerRound()+1, e, w.rng.Float64())
+	n := r.attempt
+	if n >= r.triesPerRound() {
+		n = 1
+	}
+	delay := machine.RetryDelay(n, e, w.rng.Float64())
 	r.setWaiting(false)
 	r.attempt++
 	r.waited = 0
