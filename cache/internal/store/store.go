@@ -70,7 +70,10 @@ func Open(dir string, o Options) *Store {
 	if err := checkOwner(dir, s.db.path); err != nil {
 		s.db.warnings.warn(Warning{Kind: WarnShared, Path: dir, Err: err})
 	}
-	writeCacheTag(dir)
+	tag := filepath.Join(dir, "CACHEDIR.TAG")
+	if _, err := os.Lstat(tag); err != nil {
+		_ = os.WriteFile(tag, []byte(cacheTag), 0o600) // the cache works without the tag
+	}
 	removeOldFormats(dir, formatVersion)
 	return s
 }
@@ -82,14 +85,6 @@ func (s *Store) Path() string { return s.db.dir }
 // (https://bford.info/cachedir/).
 const cacheTag = "Signature: 8a477f597d28d172789f06886806bc55\n" +
 	"# This file marks a cache directory of anivault. What is here can be fetched again.\n"
-
-func writeCacheTag(dir string) {
-	path := filepath.Join(dir, "CACHEDIR.TAG")
-	if _, err := os.Lstat(path); err == nil {
-		return
-	}
-	_ = os.WriteFile(path, []byte(cacheTag), 0o600) // the cache works without the tag
-}
 
 // Close writes pending changes. Changes that it can't write are lost, after a warning.
 func (s *Store) Close() {
