@@ -72,8 +72,8 @@ func newSettings(cfg *config.Config, before *settings) *settings {
 	for _, c := range cfg.Serve.Clients {
 		s.clientsByHash[c.TokenSHA256] = newClient(c, known[c.Name])
 	}
-	// Only a restart ends the need for a token: a file may be empty by mistake.
-	s.allRevoked = len(s.clientsByHash) == 0 && (cfg.NeedsClient() || before != nil &&
+	// Only a restart or serve.anonymous ends the need for a token: a file may be empty by mistake.
+	s.allRevoked = len(s.clientsByHash) == 0 && (cfg.NeedsClient() || before != nil && !s.Anonymous &&
 		(before.allRevoked || len(before.clientsByHash) > 0 || before.cfg.NeedsClient()))
 	anonymous := config.Client{Name: config.Anonymous, Class: interactive.String(), Weight: 1}
 	s.anonymous = newClient(anonymous, known[config.Anonymous])

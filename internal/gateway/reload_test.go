@@ -139,6 +139,18 @@ func TestAnEmptiedConfigFileOpensNoGatewayThatHadClients(t *testing.T) {
 	}
 }
 
+// Who answers without a token anyway goes on when the last client is revoked, unless a proxy's requests need one.
+func TestTheLastRevokedClientDoesNotEndAnonymousAccess(t *testing.T) {
+	yaml, _ := withClients(map[string]string{"a": ""})
+	for proxy, want := range map[string]int{"": 200, "  trusted_proxies: [127.0.0.1]\n": 401} {
+		b := start(t, setup{yaml: yaml + "  anonymous: true\n" + proxy})
+		b.must(200, "/3/tv/9000001")
+		b.configure("serve:\n  anonymous: true\n" + proxy)
+		b.reread()
+		b.must(want, "/3/tv/9000001")
+	}
+}
+
 // The same for clients.yaml, and for a data folder that is another one after a restart.
 func TestALostClientsFileOpensNothing(t *testing.T) {
 	b := start(t, setup{})
