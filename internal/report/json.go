@@ -37,6 +37,10 @@ func FieldsOf(t reflect.Type, skippedTypes ...reflect.Type) []Field {
 func fieldsOf(t reflect.Type, prefix string, skippedTypes []reflect.Type) []Field {
 	var out []Field
 	for _, f := range encodingOf(t) {
+		if f.embedded {
+			out = append(out, fieldsOf(f.valueType, prefix, skippedTypes)...)
+			continue
+		}
 		out = append(out, Field{prefix + f.name, f.doc})
 		if f.bytesName != "" {
 			out = append(out, Field{prefix + f.bytesName, "the " + f.name + "'s own bytes in base64, where they are not UTF-8"})
@@ -60,7 +64,9 @@ type fieldEncoding struct {
 	name, bytesName, doc string
 	prefix               string // `,"name":`, or the whole text of a constant field
 	constant, omitEmpty  bool
-	index                []int // for reflect.Value.FieldByIndex
+	embedded             bool // the fields of the struct in it are written in its place
+	isText               bool // a lang.Text, or several: written in English, because programs read it
+	index                int  // for reflect.Value.Field
 	valueType            reflect.Type
 	fields               []fieldEncoding // of the struct in valueType, or in its elements
 }
@@ -68,7 +74,7 @@ type fieldEncoding struct {
 var (
 	encodings sync.Map // maps the reflect.Type of a struct to its []fieldEncoding
 	timeType  = reflect.TypeFor[time.Time]()
-	textType  = reflect.TypeFor[lang.Text]() // written in English, because programs read it
+	textType  = reflect.TypeFor[lang.Text]()
 )
 
 func encodingOf(t reflect.Type) []fieldEncoding {
@@ -81,13 +87,6 @@ func encodingOf(t reflect.Type) []fieldEncoding {
 
 func newEncoding(t reflect.Type) (fields []fieldEncoding) {
 	for field := range t.Fields() {
-		if field.Anonymous {
-			for _, inner := range encodingOf(field.Type) {
-				inner.index = slices.Concat(field.Index, inner.index)
-				fields = append(fields, inner)
-			}
-			continue
-		}
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "-" {
 			continue
@@ -101,23 +100,21 @@ func newEncoding(t reflect.Type) (fields []fieldEncoding) {
 			name, fixed, _ = strings.Cut(fixed, "=")
 			fixed = `"` + fixed + `"`
 		}
+		elem := field.Type
+		for elem.Kind() == reflect.Pointer || elem.Kind() == reflect.Slice {
+			elem = elem.Elem()
+		}
+		var inner []fieldEncoding
+		if elem.Kind() == reflect.Struct && elem != timeType {
+			inner = encodingOf(elem)
+		}
 		fields = append(fields, fieldEncoding{
 			name: name, bytesName: field.Tag.Get("bytes"), doc: field.Tag.Get("doc"), prefix: `,"` + name + `":` + fixed,
-			constant: constant, omitEmpty: options == "omitempty", index: field.Index, valueType: field.Type,
-			fields: encodingWithin(field.Type),
+			constant: constant, omitEmpty: options == "omitempty", index: field.Index[0], valueType: field.Type,
+			embedded: field.Anonymous, isText: elem == textType, fields: inner,
 		})
 	}
 	return fields
-}
-
-func encodingWithin(t reflect.Type) []fieldEncoding {
-	switch {
-	case t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice:
-		return encodingWithin(t.Elem())
-	case t.Kind() == reflect.Struct && t != timeType:
-		return encodingOf(t)
-	}
-	return nil
 }
 
 // AppendJSON appends the struct that v points to as one line. It fails on a number that JSON cannot express.
@@ -130,13 +127,14 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 
 type jsonEncoder struct{ err error }
 
-func (w *jsonEncoder) appendValue(b []byte, v reflect.Value, fields []fieldEncoding) []byte {
+func (w *jsonEncoder) appendValue(b []byte, v reflect.Value, field *fieldEncoding) []byte {
 	switch v.Kind() {
 	case reflect.String:
-		if v.Type() == textType {
-			return appendString(b, lang.Text(v.String()).String())
+		s := v.String()
+		if field.isText {
+			s = lang.Text(s).String()
 		}
-		return appendString(b, v.String())
+		return appendString(b, s)
 	case reflect.Int, reflect.Int64:
 		return strconv.AppendInt(b, v.Int(), 10)
 	case reflect.Float64:
@@ -144,21 +142,21 @@ func (w *jsonEncoder) appendValue(b []byte, v reflect.Value, fields []fieldEncod
 	case reflect.Bool:
 		return strconv.AppendBool(b, v.Bool())
 	case reflect.Pointer:
-		return w.appendValue(b, v.Elem(), fields)
+		return w.appendValue(b, v.Elem(), field)
 	case reflect.Slice:
 		b = append(b, '[')
 		for i := range v.Len() {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = w.appendValue(b, v.Index(i), fields)
+			b = w.appendValue(b, v.Index(i), field)
 		}
 		return append(b, ']')
 	case reflect.Struct:
 		if v.Type() == timeType {
 			return append(v.Addr().Interface().(*time.Time).UTC().AppendFormat(append(b, '"'), time.RFC3339), '"')
 		}
-		return w.appendObject(b, v, fields)
+		return w.appendObject(b, v, field.fields)
 	default:
 		w.err = fmt.Errorf("write JSON: no form for a %s", v.Type())
 		return b
@@ -168,27 +166,46 @@ func (w *jsonEncoder) appendValue(b []byte, v reflect.Value, fields []fieldEncod
 // appendObject appends a struct. It replaces the comma before the first field with the opening brace.
 func (w *jsonEncoder) appendObject(b []byte, v reflect.Value, fields []fieldEncoding) []byte {
 	start := len(b)
+	if b = w.appendFields(b, v, fields); len(b) == start {
+		return append(b, "{}"...)
+	}
+	b[start] = '{'
+	return append(b, '}')
+}
+
+func (w *jsonEncoder) appendFields(b []byte, v reflect.Value, fields []fieldEncoding) []byte {
 	for i := range fields {
 		field := &fields[i]
-		value := v.FieldByIndex(field.index)
-		switch {
-		case field.constant:
+		if field.constant {
 			b = append(b, field.prefix...)
 			continue
-		case field.omitEmpty && (value.IsZero() || value.Kind() == reflect.Slice && value.Len() == 0):
+		}
+		value := v.Field(field.index)
+		if field.embedded {
+			b = w.appendFields(b, value, field.fields)
 			continue
 		}
-		b = w.appendValue(append(b, field.prefix...), value, field.fields)
+		empty := false // asked by kind, because IsZero takes longer
+		switch value.Kind() {
+		case reflect.String:
+			empty = value.String() == ""
+		case reflect.Slice:
+			empty = value.Len() == 0
+		case reflect.Pointer:
+			empty = value.IsNil()
+		default:
+			empty = value.IsZero()
+		}
+		if empty && field.omitEmpty {
+			continue
+		}
+		b = w.appendValue(append(b, field.prefix...), value, field)
 		if field.bytesName != "" && !utf8.ValidString(value.String()) {
 			b = append(b, `,"`+field.bytesName+`":"`...)
 			b = append(base64.StdEncoding.AppendEncode(b, []byte(value.String())), '"')
 		}
 	}
-	if len(b) == start {
-		return append(b, "{}"...)
-	}
-	b[start] = '{'
-	return append(b, '}')
+	return b
 }
 
 func (w *jsonEncoder) appendFloat(b []byte, f float64) []byte {
