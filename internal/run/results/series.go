@@ -186,15 +186,15 @@ func encodeSeries(d *DecidedSeries, now, until time.Time) []byte {
 		r := forReplay(d.Records[i], now)
 		body.record(&r)
 	}
-	w := newWriter()
-	w.dictionary(body.texts)
+	w := codec{texts: body.texts}
+	w.dictionary()
 	return append(w.Bytes(), body.Bytes()...)
 }
 
 // decodeSeries returns nil for data that is damaged, expired, or from the future because the clock was set back.
 func decodeSeries(b []byte, now time.Time) *StoredSeries {
 	c := codec{Codec: wire.Reader(b)}
-	c.texts = c.dictionary(nil)
+	c.dictionary()
 	k := &StoredSeries{texts: c.texts}
 	c.header(k)
 	k.recordCount = c.count(0)
@@ -226,7 +226,7 @@ func (k *StoredSeries) ReadRecords(records []report.Record, files []library.File
 }
 
 // layoutVersion is the version of the stored layout. It is part of every key, so versions can share a store.
-const layoutVersion = 13
+const layoutVersion = 14
 
 type codec struct {
 	wire.Codec
@@ -309,31 +309,8 @@ func (c *codec) text(s *string) {
 	}
 }
 
-func (c *codec) dictionary(texts []string) []string {
-	lengths := make([]int, c.count(len(texts)))
-	size := 0
-	for i := range lengths {
-		if !c.Reading() {
-			lengths[i] = len(texts[i])
-		}
-		lengths[i] = c.count(lengths[i])
-		size += lengths[i]
-	}
-	if !c.Reading() {
-		for _, s := range texts {
-			c.Raw([]byte(s))
-		}
-		return texts
-	}
-	all := string(c.Take(size)) // the texts share its memory
-	texts = make([]string, len(lengths))
-	for i, n := range lengths {
-		if c.Bad() {
-			return nil
-		}
-		texts[i], all = all[:n], all[n:]
-	}
-	return texts
+func (c *codec) dictionary() {
+	wire.List(&c.Codec, &c.texts, math.MaxInt, func(s *string) { c.Text(s, math.MaxInt) })
 }
 
 func codeList[T any](c *codec, l *[]T, codeItem func(*codec, *T)) {
