@@ -143,7 +143,10 @@ func (s *Service) applyConfig(cfg *config.Config, old *settings) error {
 	if cfg.Dirs.Data != old.cfg.Dirs.Data { // a restart moves to the clients of the other folder
 		cfg.Serve.Clients = old.cfg.Serve.Clients
 	}
-	cfg.TMDB.BaseURL, cfg.Dirs = old.cfg.TMDB.BaseURL, old.cfg.Dirs
+	if cfg.TMDB.BaseURL.String() != old.cfg.TMDB.BaseURL.String() { // a restart moves to the other upstream and its keys
+		cfg.TMDB, cfg.Accounts = old.cfg.TMDB, old.cfg.Accounts
+	}
+	cfg.Dirs = old.cfg.Dirs
 	// The check uses the addresses in use. If the old configuration required tokens and the new one has none, the last
 	// token was revoked: the gateway must not become open to everybody.
 	if err := cfg.CheckExposure(old.cfg.NeedsClient()); err != nil {

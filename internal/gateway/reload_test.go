@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -182,6 +183,26 @@ func TestALostClientsFileOpensNothing(t *testing.T) {
 	b.reread()
 	b.must(401, "/3/tv/9000001")
 	b.must(200, "/3/tv/9000001", as)
+}
+
+// The keys of another upstream wait for the restart that it needs: until then they would go to this one.
+func TestTheKeysOfAnotherUpstreamAreNotSentToThisOne(t *testing.T) {
+	keys := "accounts: [{name: %s, keys: [{token: pool-key-%[1]s}]}]\n"
+	b := start(t, setup{noKey: true, yaml: fmt.Sprintf(keys, "old")})
+	b.must(200, "/3/tv/9000001")
+	b.configure(fmt.Sprintf(keys, "new"))
+	this := b.read
+	b.read = func() (*config.Config, error) { return b.load("http://192.0.2.1:9", "127.0.0.1:0", "") }
+	for i, want := range []string{"old", "old", "new"} { // the last one is for this upstream again
+		if i == 2 {
+			b.read = this
+		}
+		b.reread()
+		b.must(200, "/3/tv/9000002?page="+strconv.Itoa(i))
+		if got := b.up.headers[i+1].Get("Authorization"); got != "Bearer pool-key-"+want {
+			t.Errorf("reload %d: it sent %q", i, got)
+		}
+	}
 }
 
 // A mistake elsewhere in the configuration does not keep a revoked token in force.

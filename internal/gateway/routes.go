@@ -327,11 +327,7 @@ func (g *Gateway) setGauges(set metrics.Setter) {
 		}
 		set(metrics.LearnedRate, st.Learned.Rate)
 	}
-	up := 0.0
-	if err == nil && !st.Alone {
-		up = 1
-	}
-	set(metrics.CoordinatorUp, up)
+	set(metrics.CoordinatorUp, map[bool]float64{true: 1}[err == nil && !st.Alone])
 	accounts := app.ViewAccounts(g.settings.Load().cfg, st)
 	for _, a := range accounts {
 		set(metrics.AccountRunning, float64(a.Running), a.Name)
