@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -199,11 +202,14 @@ func checkTMDB(ctx context.Context, cfg *config.Config) finding {
 	const tolerable = 30 * time.Second
 	took, skew, err := probe(ctx, cfg)
 	host := cfg.TMDB.BaseURL.Host
-	var blocked *ratelimit.BlockedError
+	if blocked, ok := errors.AsType[*ratelimit.BlockedError](err); ok {
+		if err = connect(ctx, cfg.TMDB.BaseURL); err == nil || blocked.Cause == ratelimit.ReasonOperator {
+			_, text := app.Explain(blocked)
+			return finding{state: lang.Textf("not asked: %s", text), fix: "anivault status"}
+		}
+	}
 	var refusal *tmdb.UnauthorizedError
 	switch {
-	case errors.As(err, &blocked):
-		return finding{state: lang.Textf("not asked: %s", blocked), fix: "anivault status"}
 	case errors.As(err, &refusal):
 		err := keyRefusedError(cfg, refusal)
 		return failedFinding(lang.Textf("%s: %s", host, err), hintForError(err))
@@ -234,6 +240,21 @@ func probe(ctx context.Context, cfg *config.Config) (took, skew time.Duration, e
 	}
 	took, skew, err = run.Probe(ctx)
 	return took, skew, errors.Join(err, run.Close())
+}
+
+// connect connects to base or its proxy, without a request, because the limiter allows none.
+func connect(ctx context.Context, base *url.URL) error {
+	at, err := http.ProxyFromEnvironment(&http.Request{URL: base})
+	if err != nil {
+		return err
+	}
+	at = cmp.Or(at, base)
+	port := cmp.Or(at.Port(), map[bool]string{true: "443", false: "80"}[at.Scheme == "https"])
+	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", net.JoinHostPort(at.Hostname(), port))
+	if err != nil {
+		return err
+	}
+	return conn.Close()
 }
 
 // fixUnlessDiskFull returns fix, or how to free space if err means that the disk is full.
