@@ -356,9 +356,6 @@ func recoverNotices(ctx context.Context, cfg *config.Config, q *notify.Queue) er
 // startNotices delivers notices and reports changes of the limiter until stop is called.
 func startNotices(ctx context.Context, cfg *config.Config, warn func(error)) (stop func()) {
 	q := notify.Open(cfg.Dirs.Data, cfg.Notify)
-	if q == nil {
-		return func() {}
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {

@@ -52,6 +52,10 @@ func (w *watchRun) organizeBatch(ctx context.Context, dirs []string) watch.Resul
 			result.RetryFolders[path.Dir(name)] = true
 		}
 	}
+	if len(result.RetryFolders) > 0 && len(plan.Units)+len(plan.Skipped) == 0 {
+		w.f.say("still no answer from TMDB; watch tries again later\n")
+		o.f = &quiet
+	}
 	if len(plan.Units) > 0 {
 		err = o.apply(ctx, plan)
 	} else {

@@ -223,6 +223,25 @@ func TestAWarningIsSaidOnceForAllBatches(t *testing.T) {
 
 // The watched folder goes away, and the library: both are waited for, nothing is made where they were mounted, and
 // nothing done twice.
+func TestFilesWithoutAnAnswerAreNotNothing(t *testing.T) {
+	w := newWatched(t)
+	w.env = append(w.env, "ANIVAULT_TMDB_BASE_URL=http://127.0.0.1:9", "ANIVAULT_MAX_WAIT=1s")
+	w.file("Cowboy Bebop - 05.mkv")
+	w.start()
+	if s := w.summary(); s.Left != 1 {
+		t.Errorf("%+v", s)
+	}
+	w.stop()
+	w.start() // it tries again at once
+	if s := w.summary(); s.Left != 0 {
+		t.Errorf("again: %+v", s)
+	}
+	w.says("still no answer from TMDB; watch tries again later\n")
+	if strings.Contains(w.told.String(), "nothing to do") {
+		t.Errorf("it says that there is nothing to do:\n%s", w.told)
+	}
+}
+
 func TestFoldersThatVanishAreWaitedFor(t *testing.T) {
 	w := newWatched(t)
 	w.file("a/Cowboy Bebop - 05.mkv")

@@ -219,9 +219,9 @@ func TestTheQueueIsBoundedAndSurvivesDamage(t *testing.T) {
 			t.Errorf("%q: %d wait: %v", damaged, Waiting(dir), err)
 		}
 	}
-	var none *Queue
+	none := Open(t.TempDir(), nil)
 	if err := none.Begin("r"); err != nil || none.Send(t.Context()) != nil || len(none.OpenRuns()) > 0 {
-		t.Error("a nil queue does something")
+		t.Error("a queue without targets does something")
 	}
 }
 
@@ -319,6 +319,29 @@ func TestRunDeliversAndStops(t *testing.T) {
 	if seen := s.take(); len(seen) != 1 || json.Unmarshal([]byte(seen[0][len("POST / "):]), &got) != nil ||
 		got.Summary.Type != "organize_summary" || got.Summary.Failed != 2 {
 		t.Errorf("the webhook got %q", seen)
+	}
+}
+
+func TestRunWarnsOfAnOutageWithoutTargets(t *testing.T) {
+	dir := t.TempDir()
+	var warned []string
+	ctx, cancel := context.WithCancel(t.Context())
+	states := []ratelimit.State{ratelimit.Sleep, ratelimit.Normal, ratelimit.Normal}
+	status := func(context.Context) (st ratelimit.Status, err error) {
+		if st.State, states = states[0], states[1:]; len(states) == 1 {
+			cancel()
+		}
+		st.At = time.Now()
+		st.Since = st.At.Add(-2 * time.Minute)
+		return st, nil
+	}
+	Open(dir, nil).Run(ctx, status, func(err error) { warned = append(warned, err.Error()) })
+	want := "TMDB has not answered for more than a minute, over: TMDB has not answered for more than a minute"
+	if got := strings.Join(warned, ", "); got != want {
+		t.Errorf("it warned %q, want %q", got, want)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("it made %v: %v", left, err)
 	}
 }
 

@@ -3,6 +3,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -63,12 +64,13 @@ const (
 	pollInterval = time.Second
 )
 
-// Queue holds the notices that wait for delivery, in one file for all processes. A nil Queue is empty; it can't Run.
+// Queue holds the notices that wait for delivery, in one file for all processes. Without targets it stays empty.
 type Queue struct {
 	path    string
 	targets []config.NotifyTarget
 	client  *http.Client
-	sending time.Time // when observe last saw that requests may be sent
+	sending time.Time            // when observe last saw that requests may be sent
+	warned  map[string]lang.Text // the trouble that Run has warned of, by subject
 }
 
 type waiting struct {
@@ -86,12 +88,9 @@ type content struct {
 	Reported map[string]string `json:"reported,omitempty"`
 }
 
-// Open returns the queue in a data folder, or nil if there are no targets.
+// Open returns the queue in a data folder.
 func Open(dataDir string, targets []config.NotifyTarget) *Queue {
-	if len(targets) == 0 {
-		return nil
-	}
-	return &Queue{path: filepath.Join(dataDir, "notices.json"), targets: targets, client: newClient()}
+	return &Queue{filepath.Join(dataDir, "notices.json"), targets, newClient(), time.Time{}, map[string]lang.Text{}}
 }
 
 // Begin records that a run is about to change folders, so that their notice is not lost with the process.
@@ -118,9 +117,6 @@ func (q *Queue) Add(notices ...Notice) error { return q.End("", notices...) }
 
 // OpenRuns returns the runs that have begun and not ended.
 func (q *Queue) OpenRuns() (runs []string) {
-	if q == nil {
-		return nil
-	}
 	for _, w := range q.read().Waiting {
 		if w.Open && !slices.Contains(runs, w.Notice.Run) {
 			runs = append(runs, w.Notice.Run)
@@ -167,7 +163,7 @@ func (q *Queue) read() content {
 }
 
 func (q *Queue) update(change func(*content)) error {
-	if q == nil {
+	if len(q.targets) == 0 {
 		return nil
 	}
 	release, err := lockfile.Acquire(context.Background(), q.path+".lock", lockfile.Exclusive, lockPatience)
@@ -192,7 +188,7 @@ func (q *Queue) update(change func(*content)) error {
 // process is sending, Send does nothing. The error names each target that failed; what it did not get stays in the
 // queue, unless it has waited for too long.
 func (q *Queue) Send(ctx context.Context) error {
-	if q == nil || len(q.read().Waiting) == 0 {
+	if len(q.targets) == 0 || len(q.read().Waiting) == 0 {
 		return nil
 	}
 	release, err := lockfile.Acquire(ctx, q.path+".send", lockfile.Exclusive, 0)
@@ -237,13 +233,15 @@ func (q *Queue) sendTo(ctx context.Context, t *config.NotifyTarget) error {
 	return errors.Join(failure, err)
 }
 
-// Run delivers what waits and reports changes of the limiter, until ctx ends. It calls warn when targets begin to fail.
+// Run delivers what waits and reports changes of the limiter, until ctx ends. It calls warn when targets begin to fail,
+// when no requests are sent and when they are sent again.
 func (q *Queue) Run(ctx context.Context, status func(context.Context) (ratelimit.Status, error), warn func(error)) {
 	failures := 0
 	var retry time.Time
 	for tick := time.Tick(pollInterval); ; {
 		if st, err := status(ctx); err == nil {
 			q.observe(&st)
+			q.warn(&st, warn)
 		}
 		if now := time.Now(); !now.Before(retry) {
 			err := q.Send(ctx)
@@ -314,6 +312,16 @@ func budgetTrouble(b ratelimit.Budget, used int) lang.Text {
 		return lang.Textf("80 %% of the budget of %d requests are used", b.Requests)
 	}
 	return lang.Textf("the budget of %d requests is used up", b.Requests)
+}
+
+// warn calls warn if requests are no longer sent, or are sent again.
+func (q *Queue) warn(st *ratelimit.Status, warn func(error)) {
+	for _, f := range findings(st, st.At.Sub(q.sending)) {
+		if before := q.warned[f.id()]; (f.event == Limiter || f.event == Budget) && before != f.trouble {
+			q.warned[f.id()] = f.trouble
+			warn(lang.Error("%s", cmp.Or(f.trouble, lang.Textf("over: %s", before))))
+		}
+	}
 }
 
 // observe adds a notice for each finding that has changed since it was last reported. The queue's file has what was
