@@ -103,7 +103,7 @@ func selectAccounts(cfg *config.Config, names []string) ([]config.Account, error
 	for _, name := range names {
 		i := slices.Index(known, name)
 		if i < 0 {
-			return nil, usagef(didYouMean(name, known, "", lang.Textf("there are %s", strings.Join(known, ", "))),
+			return nil, usagef(didYouMeanOrAllowed(name, known),
 				"there is no account %q in the configuration", name)
 		}
 		out = append(out, all[i])

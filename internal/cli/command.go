@@ -240,8 +240,9 @@ func argsOf(use string) cobra.PositionalArgs {
 		if len(args) == len(names) {
 			return nil
 		}
-		return usagef(helpHint(cmd), "%s takes %s, got %d arguments", cmd.CommandPath(),
-			strings.Join(names, " "), len(args))
+		example, _, _ := strings.Cut(strings.TrimSpace(exampleText(cmd, lang.English)), "\n")
+		return usagef(lang.Textf("for example: %s", example), "%s takes %s, got %s", cmd.CommandPath(),
+			strings.Join(names, " "), lang.Count(len(args), "argument"))
 	}
 }
 

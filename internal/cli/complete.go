@@ -19,7 +19,7 @@ func completeNames(f *factory, root *cobra.Command) {
 		completion.Args, completion.RunE = noArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	for path, namesIn := range map[string]func(*config.Config) ([]string, error){
-		"unpin": pinnedNames, "undo": runIDs, "verify": runIDs, "history": runIDs, "history abandon": runIDs,
+		"unpin": pinnedNames, "undo": runIDs, "verify": runIDs, "history": runIDs, "history abandon": runIDs, "apply": runIDs,
 		"serve token revoke": clientNames,
 		"accounts test":      accountNames, "accounts enable": accountNames, "accounts disable": accountNames,
 		"accounts tune": accountNames,
@@ -30,6 +30,9 @@ func completeNames(f *factory, root *cobra.Command) {
 		}
 		several := strings.Contains(cmd.Use, "NAME...") || strings.Contains(cmd.Use, "TITLE...")
 		cmd.ValidArgsFunction = func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if resume := cmd.Flags().Lookup("resume"); resume != nil && !resume.Changed {
+				return nil, cobra.ShellCompDirectiveDefault // the file of a plan
+			}
 			cfg, err := f.load(cmd)
 			if err != nil || len(given) > 0 && !several {
 				return nil, cobra.ShellCompDirectiveNoFileComp

@@ -293,7 +293,7 @@ func openInput(f *factory, path string) (io.ReadCloser, error) {
 	}
 	in, err := os.Open(filepath.Clean(path))
 	if err != nil {
-		return nil, usagef("check the path", "cannot read the list: %v", err)
+		return nil, usagef("check the path", "%v", err)
 	}
 	return in, nil
 }
