@@ -76,7 +76,7 @@ func writeAndRename(path string, mode *fs.FileMode, fill func(io.Writer) error, 
 			if in, ok := errors.AsType[*fs.PathError](err); ok && in.Path == f.Name() {
 				err = in.Err // people know path, not the temporary file
 			}
-			err = fmt.Errorf("write %s: %w", path, err)
+			err = &fs.PathError{Op: "write", Path: path, Err: err}
 		}
 	}()
 	if err := fill(f); err != nil {

@@ -54,8 +54,8 @@ func TestAFailedWriteChangesNothingAndLeavesNothing(t *testing.T) {
 		}
 		return full
 	})
-	if !errors.Is(err, full) {
-		t.Errorf("error %v does not wrap the cause", err)
+	if where, ok := errors.AsType[*fs.PathError](err); !ok || where.Path != path || !errors.Is(err, full) {
+		t.Errorf("error %v does not say where, or why", err) // the hint for a full disk needs both
 	}
 	if got := read(t, path); got != "old" {
 		t.Errorf("file holds %q after a failed write", got)

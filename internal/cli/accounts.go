@@ -95,13 +95,10 @@ func selectAccounts(cfg *config.Config, names []string) ([]config.Account, error
 	if len(names) == 0 {
 		return all, nil
 	}
-	var known []string
-	for _, a := range all {
-		known = append(known, a.Name)
-	}
+	known, _ := accountNames(cfg)
 	var out []config.Account
 	for _, name := range names {
-		i := slices.Index(known, name)
+		i := slices.IndexFunc(all, func(a config.Account) bool { return a.Name == name })
 		if i < 0 {
 			return nil, usagef(didYouMeanOrAllowed(name, known),
 				"there is no account %q in the configuration", name)

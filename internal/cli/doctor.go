@@ -150,7 +150,12 @@ func (d *doctor) run(ctx context.Context, cfg *config.Config, broken error, offl
 	d.print("gateway", checkGateway(ctx, cfg, offline))
 	for i := range cfg.Notify {
 		if t := &cfg.Notify[i]; online && (sendTest || t.IsMediaServer()) {
-			d.print("notify", checkTarget(ctx, t))
+			f := finding{state: lang.Textf("%s answers", t.Name())}
+			if err := notify.Check(ctx, t); err != nil {
+				f = failedFinding(lang.Textf("%s: %s", t.Name(), err),
+					"check url, token_file and paths of the list notify in the config file")
+			}
+			d.print("notify", f)
 		}
 	}
 }
@@ -244,13 +249,10 @@ func probe(ctx context.Context, cfg *config.Config) (took, skew time.Duration, e
 
 // connect connects to base or its proxy, without a request, because the limiter allows none.
 func connect(ctx context.Context, base *url.URL) error {
-	at, err := http.ProxyFromEnvironment(&http.Request{URL: base})
-	if err != nil {
-		return err
-	}
-	at = cmp.Or(at, base)
-	port := cmp.Or(at.Port(), map[bool]string{true: "443", false: "80"}[at.Scheme == "https"])
-	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", net.JoinHostPort(at.Hostname(), port))
+	proxy, _ := http.ProxyFromEnvironment(&http.Request{URL: base})
+	at := cmp.Or(proxy, base)
+	addr := net.JoinHostPort(at.Hostname(), cmp.Or(at.Port(), at.Scheme))
+	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return err
 	}
@@ -420,14 +422,6 @@ func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding
 		f.state = lang.Textf("%s serves; %s", running.Addr, running.State)
 	}
 	return f
-}
-
-func checkTarget(ctx context.Context, t *config.NotifyTarget) finding {
-	if err := notify.Check(ctx, t); err != nil {
-		return failedFinding(lang.Textf("%s: %s", t.Name(), err),
-			"check url, token_file and paths of the list notify in the config file")
-	}
-	return finding{state: lang.Textf("%s answers", t.Name())}
 }
 
 // checkCoordinator prints whether the Redis server works, then advice about its settings.

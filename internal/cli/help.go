@@ -14,6 +14,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/ratelimit"
 )
 
 const (
@@ -53,8 +54,12 @@ func writeHelp(f *factory, cmd *cobra.Command, out io.Writer, width int) {
 	}
 	writeUsage(f, cmd, out, width)
 	if cmd.CommandPath() == "anivault limiter" { // both a command and a topic
-		fmt.Fprintln(out)
-		writeLimiter(out, width)
+		fmt.Fprintln(out, "\n"+reflow(helpText("limiter_states", lang.Current()), width))
+		writeRules(out, width)
+		fmt.Fprintln(out, "\n"+lang.Say("Settings of the limiter, also keys of \"anivault limiter tune\":"))
+		for _, f := range ratelimit.Fields() {
+			writeEntry(out, f.Key+" ("+cmp.Or(f.Default(), "-")+")", f.Doc, width)
+		}
 	}
 }
 

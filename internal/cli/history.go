@@ -272,7 +272,13 @@ func (a *applyRun) undo(ctx context.Context, cfg *config.Config, args []string, 
 			a.f.say("the last run was abandoned; anivault undo %s puts back what it can reach\n", run.ID)
 			return nil, suggestOlderRun(a.f, e, args)
 		}
-		if ok, err := a.f.confirm(ctx, confirmed, undoQuestion(run, a.onlyGlob), "nothing was changed\n"); !ok {
+		what := lang.Count(run.Files-run.Undone, "file")
+		if a.onlyGlob != "" {
+			what = lang.Textf("what matches %s in %s", ui.Printable(a.onlyGlob), what)
+		}
+		question := lang.Textf("Put back the run %s of %s (%s, %s to %s)?", run.ID, ui.Clock(run.Begun), what, run.Mode,
+			ui.Printable(strings.Join(run.Targets, ", ")))
+		if ok, err := a.f.confirm(ctx, confirmed, question, "nothing was changed\n"); !ok {
 			return nil, err
 		}
 		out, err := e.Undo(ctx, run.ID, opts)
@@ -291,15 +297,6 @@ func (a *applyRun) undo(ctx context.Context, cfg *config.Config, args []string, 
 		}
 		return out, nil
 	})
-}
-
-func undoQuestion(r *apply.Run, only string) lang.Text {
-	what := lang.Count(r.Files-r.Undone, "file")
-	if only != "" {
-		what = lang.Textf("what matches %s in %s", ui.Printable(only), what)
-	}
-	return lang.Textf("Put back the run %s of %s (%s, %s to %s)?", r.ID, ui.Clock(r.Begun), what, r.Mode,
-		ui.Printable(strings.Join(r.Targets, ", ")))
 }
 
 // suggestOlderRun prints a hint with the newest run that can still be undone. Undo itself never skips the last run.

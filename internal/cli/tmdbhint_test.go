@@ -66,7 +66,7 @@ func TestErrorsThatAPersonCanMendAreHinted(t *testing.T) {
 
 func TestAFullDiskHasAHint(t *testing.T) {
 	for path, want := range map[string]string{
-		"/media/reports/.r.html.tmp": "free some space on the disk of /media/reports and run the command again; " +
+		"/media/reports/r.html": "free some space on the disk of /media/reports and run the command again; " +
 			"what was there is unchanged",
 		os.Stdout.Name(): "the output is incomplete: free some space on its disk, and run the command again",
 	} {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"reflect"
@@ -22,7 +21,6 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/version"
-	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/machine"
 )
 
@@ -32,9 +30,16 @@ type topic struct {
 }
 
 var topics = []topic{
-	{"flags", "Flags of every command", writeFlags},
+	{"flags", "Flags of every command", func(cmd *cobra.Command, out io.Writer, width int) {
+		fmt.Fprintf(out, "%s\n\n%s", lang.Say("Flags of every command:"), flagUsages(cmd.InheritedFlags(), width))
+	}},
 	{"environment", "Every setting: variable, config key, default", writeEnvironment},
-	{"exit-codes", "Exit statuses", writeExitCodes},
+	{"exit-codes", "Exit statuses", func(_ *cobra.Command, out io.Writer, width int) {
+		for _, e := range exitCodes() {
+			writeHanging(out, 2, fmt.Sprintf("%3d", e.Code), 5, e.Meaning, width)
+		}
+		fmt.Fprintln(out, lang.Say("\nIf several apply, the status is the first of 143, 130, 5, 2, 1, 4, 3, 0."))
+	}},
 	{"templates", "The layouts of organize, and the fields of name templates", writeTemplates},
 	{"formats", "Fields of every output for programs, log keys, metrics, error codes", writeFormats},
 }
@@ -49,10 +54,6 @@ func newTopics(f *factory) []*cobra.Command {
 		out = append(out, cmd)
 	}
 	return out
-}
-
-func writeFlags(cmd *cobra.Command, out io.Writer, width int) {
-	fmt.Fprintf(out, "%s\n\n%s", lang.Say("Flags of every command:"), flagUsages(cmd.InheritedFlags(), width))
 }
 
 func writeEnvironment(_ *cobra.Command, out io.Writer, width int) {
@@ -80,22 +81,6 @@ func writeEnvironment(_ *cobra.Command, out io.Writer, width int) {
 func writeEntry(out io.Writer, head, text string, width int) {
 	fmt.Fprintf(out, "\n%s\n", head)
 	writeHanging(out, 0, "", 4, text, width)
-}
-
-func writeExitCodes(_ *cobra.Command, out io.Writer, width int) {
-	for _, e := range exitCodes() {
-		writeHanging(out, 2, fmt.Sprintf("%3d", e.Code), 5, e.Meaning, width)
-	}
-	fmt.Fprintln(out, lang.Say("\nIf several apply, the status is the first of 143, 130, 5, 2, 1, 4, 3, 0."))
-}
-
-func writeLimiter(out io.Writer, width int) {
-	fmt.Fprintln(out, reflow(helpText("limiter_states", lang.Current()), width))
-	writeRules(out, width)
-	fmt.Fprintln(out, "\n"+lang.Say("Settings of the limiter, also keys of \"anivault limiter tune\":"))
-	for _, f := range ratelimit.Fields() {
-		writeEntry(out, f.Key+" ("+cmp.Or(f.Default(), "-")+")", f.Doc, width)
-	}
 }
 
 func writeRules(out io.Writer, width int) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,22 +60,16 @@ func (w *watchRun) organizeBatch(ctx context.Context, dirs []string) watch.Resul
 	if len(plan.Units) > 0 {
 		err = o.apply(ctx, plan)
 	} else {
-		err = w.printSkipped(ctx, o, plan)
+		if err = nil; w.format != "ndjson" {
+			_, err = printTree(w.f, plan, true, 0)
+		}
+		err = cmp.Or(err, o.applyRun(plan).reportOutcome(ctx, &apply.Outcome{Run: plan.ID}))
 	}
 	if err != nil {
 		done := w.handleError(ctx, err)
 		result.RetryAll, result.Err = done.RetryAll, done.Err
 	}
 	return result
-}
-
-func (w *watchRun) printSkipped(ctx context.Context, o *organizeRun, plan *organize.Result) error {
-	if w.format != "ndjson" {
-		if _, err := printTree(w.f, plan, true, 0); err != nil {
-			return err
-		}
-	}
-	return o.applyRun(plan).reportOutcome(ctx, &apply.Outcome{Run: plan.ID})
 }
 
 func (w *watchRun) recordFolders(wanted map[string]bool, o *organizeRun) func(real string, entries []library.Entry) {

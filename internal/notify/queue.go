@@ -126,10 +126,7 @@ func (q *Queue) OpenRuns() (runs []string) {
 }
 
 // Waiting returns how many notices wait in a data folder.
-func Waiting(dataDir string) int {
-	q := Queue{path: filepath.Join(dataDir, "notices.json")}
-	return len(q.read().Waiting)
-}
+func Waiting(dataDir string) int { return len(Open(dataDir, nil).read().Waiting) }
 
 // targetID tells targets on one host apart. It is a hash, because the address may hold a secret.
 func targetID(t *config.NotifyTarget) string {

@@ -65,7 +65,7 @@ var csvColumns = []struct {
 // CSVFields returns the columns in order. A column with the name of a record's field has the same documentation.
 func CSVFields() []Field {
 	docs := map[string]string{
-		"episodes": "the episode numbers in that order, separated by spaces", "episode_titles": "their titles, separated by \" / \"",
+		"episodes": "the episode numbers, separated by spaces", "episode_titles": "their titles, separated by \" / \"",
 		"candidates":    "the entries that were weighed, each as tv/ID and confidence, separated by semicolons",
 		"error_code":    "with pending and error: the code",
 		"error_message": "with pending and error: the message",

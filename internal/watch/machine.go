@@ -62,8 +62,9 @@ func NewMachine(settle time.Duration, state *State) *Machine {
 
 // Observe records a folder's entries, sorted by name.
 func (m *Machine) Observe(now time.Time, dir string, entries []Entry) {
-	f := &folder{entries: entries, checksum: checksumOf(entries), stableSince: now}
+	f, h := &folder{entries: entries, stableSince: now}, fnv.New64a()
 	for _, e := range entries {
+		fmt.Fprintf(h, "%s\x00%t %x %x\x00", e.Name, e.Dir, e.Size, e.MTime)
 		switch {
 		case e.Dir:
 		case organize.IsUnfinishedDownload(e.Name):
@@ -73,12 +74,14 @@ func (m *Machine) Observe(now time.Time, dir string, entries []Entry) {
 			f.hasVideo = f.hasVideo || library.IsVideo(e.Name)
 		}
 	}
+	f.checksum = h.Sum64()
 	before := m.folders[dir]
-	if before != nil && before.checksum == f.checksum {
-		f.stableSince = before.stableSince
-	}
 	m.folders[dir] = f
-	if before != nil && before.checksum != f.checksum {
+	switch {
+	case before == nil:
+	case before.checksum == f.checksum:
+		f.stableSince = before.stableSince
+	default:
 		for _, e := range before.entries {
 			_, found := slices.BinarySearchFunc(entries, e.Name,
 				func(e Entry, name string) int { return strings.Compare(e.Name, name) })
@@ -247,14 +250,6 @@ func isSubset(now, before []Entry) bool {
 		}
 	}
 	return true
-}
-
-func checksumOf(entries []Entry) uint64 {
-	h := fnv.New64a()
-	for _, e := range entries {
-		fmt.Fprintf(h, "%s\x00%t %x %x\x00", e.Name, e.Dir, e.Size, e.MTime)
-	}
-	return h.Sum64()
 }
 
 // State is what a watch keeps on disk between runs of the program.
