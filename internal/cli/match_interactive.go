@@ -308,7 +308,7 @@ func (p *prompter) describeSeasons(q decide.Question) {
 
 var scopeTexts = map[decide.Scope]struct{ word, reach lang.Text }{
 	decide.ByTitle:  {"title", "every file with this title in its name, in any folder"},
-	decide.ByFolder: {"folder", "every file in it"},
+	decide.ByFolder: {"folder", "every file in it and in its folders"},
 	decide.ByFiles:  {"file", "these files only"},
 }
 
@@ -323,7 +323,7 @@ func (p *prompter) Confirm(ctx context.Context, c decide.Choice) (decide.Verdict
 		if s == c.Scope {
 			word = "[" + word + "]"
 		} else if s == decide.ByFolder && c.InFolder > len(c.Preview) {
-			word = lang.Sprintf("%s (all %d in it)", word, lang.Number(c.InFolder))
+			word = lang.Sprintf("%s (all %d files and folders in it)", word, lang.Number(c.InFolder))
 		}
 		words = append(words, word)
 	}

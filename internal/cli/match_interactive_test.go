@@ -296,7 +296,7 @@ func TestAFoldersNameIsPinnedAsAPath(t *testing.T) {
 	for _, want := range []string{
 		"there is no row 7;", `nothing found for "zzzz yyyy"`, "pinned /lib/amb zzz/Movie.mkv: movie/603 (this file " +
 			"only)",
-		"pinned the folder /lib/qqq www: tv/30991 (every file in it)", "pinned 2 files: tv/1429 (these files " +
+		"pinned the folder /lib/qqq www: tv/30991 (every file in it and in its folders)", "pinned 2 files: tv/1429 (these files " +
 			"only)",
 		"next: anivault match --explain /lib",
 	} {
@@ -304,12 +304,25 @@ func TestAFoldersNameIsPinnedAsAPath(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", want, shown)
 		}
 	}
-	if last := p.prompts[len(p.prompts)-1]; !strings.Contains(last, "Save it for title, folder (all 3 in it), [file]: ") ||
-		strings.Contains(strings.Join(p.prompts, ""), "all 2 in it") {
+	if last := p.prompts[len(p.prompts)-1]; !strings.Contains(last, "Save it for title, folder (all 3 files and folders in it), [file]: ") ||
+		strings.Contains(strings.Join(p.prompts, ""), "all 2 files") {
 		t.Errorf("a folder with other files is not told from one without: %q", p.prompts)
 	}
 	if strings.Contains(shown, "match --interactive") {
 		t.Errorf("it recommends what was just done:\n%s", shown)
+	}
+}
+
+// A folder's pin holds for the files in it that were decided before, in this run as in the next one.
+func TestAFoldersPinHoldsForFilesThatWereDecided(t *testing.T) {
+	w := newWorld(t, "A/Cowboy Bebop - 03.mkv", "A/[G] Aaa Nothing - 01.mkv", "A/more/Cowboy Bebop - 04.mkv")
+	p := newTerminal("tv/1429", "folder")
+	out, status := w.run(t.Context(), p, "match", "--interactive", "--format", "ndjson")
+	if n := strings.Count(out, `"tmdb_id":1429,`); status != 0 || n != 3 {
+		t.Errorf("status %d, %d files have the folder's entry:\n%s", status, n, out)
+	}
+	if last := p.prompts[len(p.prompts)-1]; !strings.Contains(last, "folder (all 3 files and folders in it)") {
+		t.Errorf("it does not say how far the folder's pin reaches: %q", last)
 	}
 }
 
@@ -389,7 +402,7 @@ func TestAChoiceIsShownBeforeItIsKept(t *testing.T) {
 	}
 	shown := strings.Join(strings.Fields(p.written.String()), " ")
 	if !strings.Contains(shown, "and 2 more, the last: S02E11") ||
-		!strings.Contains(shown, ": tv/67075 season 2 offset 3 (every file in it)") {
+		!strings.Contains(shown, ": tv/67075 season 2 offset 3 (every file in it and in its folders)") {
 		t.Error(p.written.String())
 	}
 	raw, err := os.ReadFile(filepath.Join(w.dir, "data", "pins.txt"))

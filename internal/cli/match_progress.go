@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -149,9 +150,14 @@ const statusSeparator = " · "
 
 // statusLine returns a line of at most room cells. It drops parts that don't fit, the least important first.
 func statusLine(at app.Progress, counts report.Summary, now time.Time, room int) string {
+	wait := statusPart{waitText(at.Wait, now), "", 9}
+	if wait.text != "" && !at.Wait.Until.IsZero() {
+		wait.short = lang.Textf("wait %s", ui.Countdown(at.Wait.Until.Sub(now)))
+	} else if wait.text == "" && at.AwaitsOtherProcess { // else the other process waits for the same reason
+		wait.text = "waiting for another anivault's answer"
+	}
 	parts := []statusPart{
-		{waitText(at.Wait, now), shortWaitText(at.Wait, now), 9},
-		{otherProcessText(at, now), "", 9},
+		wait,
 		{filesText(at, counts), "", 8},
 		{countText(int64(counts.Pending), "pending"), "", 6},
 		{countText(at.Series, "series"), "", 3},
@@ -177,10 +183,7 @@ func fitParts(parts []statusPart, room int) string {
 		case ui.Width(line) <= room || len(parts) == 0:
 			return line
 		case len(parts) == 1:
-			if parts[0].short != "" {
-				line = lang.Say(parts[0].short)
-			}
-			return ui.Cut(line, room)
+			return ui.Cut(lang.Say(cmp.Or(parts[0].short, parts[0].text)), room)
 		}
 		least := slices.MinFunc(parts, func(a, b statusPart) int { return a.weight - b.weight })
 		parts = slices.DeleteFunc(parts, func(p statusPart) bool { return p.weight == least.weight })
@@ -218,11 +221,10 @@ func stateText(at app.Progress) lang.Text {
 }
 
 func cacheText(at app.Progress) lang.Text {
-	asked := at.Hits + at.Misses
-	if asked == 0 {
-		return ""
+	if asked := at.Hits + at.Misses; asked > 0 {
+		return lang.Textf("cache %d %%", 100*at.Hits/asked)
 	}
-	return lang.Textf("cache %d %%", 100*at.Hits/asked)
+	return ""
 }
 
 func elapsedText(d time.Duration) lang.Text {
@@ -280,18 +282,4 @@ func waitText(w app.Wait, now time.Time) lang.Text {
 		return lang.Textf("%s, next try in %s", text, left)
 	}
 	return text
-}
-
-func otherProcessText(at app.Progress, now time.Time) lang.Text {
-	if !at.AwaitsOtherProcess || waitText(at.Wait, now) != "" {
-		return "" // the other process waits for the same reason
-	}
-	return "waiting for another anivault's answer"
-}
-
-func shortWaitText(w app.Wait, now time.Time) lang.Text {
-	if !isWaiting(w, now) || w.Until.IsZero() {
-		return ""
-	}
-	return lang.Textf("wait %s", ui.Countdown(w.Until.Sub(now)))
 }

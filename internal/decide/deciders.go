@@ -99,24 +99,26 @@ func (d *Deciders) Entry(ctx context.Context, kind match.Kind, id int) (*match.E
 func (d *Deciders) Decide(ctx context.Context, s match.Series, decided func(match.File, match.Decision)) {
 	ctx, release := d.config.Reserve(ctx)
 	defer release()
-	var open []question
+	var open, all []question
 	for _, part := range d.pins.splitByPin(series{Series: s}) {
 		res := d.decide(ctx, &part)
 		if d.dialog == nil {
 			d.place(ctx, part.Files, res, decided)
 			continue
 		}
-		all := make(map[int]match.Decision, len(part.Files))
+		made := make(map[int]match.Decision, len(part.Files))
 		d.place(ctx, part.Files, res, func(f match.File, out match.Decision) {
-			all[f.Index] = out
+			made[f.Index] = out
 			decided(f, out)
 		})
-		open = append(open, questionsAbout(part, res.Entry, all, d.resolver.Options.MinConfidence)...)
+		open = append(open, questionsAbout(part, res.Entry, made, d.resolver.Options.MinConfidence)...)
+		all = append(all, question{series: part.Series, pin: part.pin})
 	}
 	if d.dialog != nil {
 		d.dialog.mu.Lock()
 		defer d.dialog.mu.Unlock()
 		d.dialog.open[s.Files[0].Release.Path] = open // replaces those of an earlier attempt
+		d.dialog.decided = append(d.dialog.decided, all...)
 	}
 }
 

@@ -120,8 +120,9 @@ type Verdict struct {
 type dialog struct {
 	asker Asker
 
-	mu   sync.Mutex
-	open map[string][]question // by the path of the first file of the decided series
+	mu      sync.Mutex
+	open    map[string][]question // by the path of the first file of the decided series
+	decided []question            // all files, with the pins that decided them
 }
 
 // question asks a person about files whose entry or episodes could not be decided with certainty.
@@ -187,11 +188,10 @@ func questionsAbout(s series, entry *match.Entry, decided map[int]match.Decision
 
 // firstNumber returns the first episode number of a name, if all of them are whole numbers.
 func firstNumber(r release.Release) (n int, ok bool) {
-	list, ok := wholeNumbers(r.Episodes)
-	if !ok {
-		return 0, false
+	if list, whole := wholeNumbers(r.Episodes); whole {
+		return list[0], true
 	}
-	return list[0], true
+	return 0, false
 }
 
 // take returns the collected questions in the order of their first files. Those without a candidate come last.
@@ -218,6 +218,13 @@ func (g *dialog) take(position func(path string) int) (list []question) {
 func (d *Deciders) AskAll(
 	ctx context.Context, position func(path string) int, decided func(match.File, match.Decision),
 ) {
+	defer func() { // an answer may also hold for files that nobody was asked about
+		for _, q := range d.dialog.decided {
+			if ctx.Err() == nil && d.pins.changed(q) {
+				d.Decide(ctx, q.series, decided)
+			}
+		}
+	}()
 	for open := d.dialog.take(position); len(open) > 0 && ctx.Err() == nil; {
 		q := open[0]
 		open = open[1:]
@@ -329,8 +336,8 @@ func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note l
 	if res.Entry != nil {
 		name = title.WithYear(res.Entry.Title, res.Entry.Year)
 	}
-	c := Choice{Entry: res.Entry, ChoiceOptions: ChoiceOptions{Scope: defaultScope(s, a.Kind)}}
-	c.InFolder = itemsInFolder(s.Files)
+	c := Choice{Entry: res.Entry, InFolder: itemsInFolder(s.Files)}
+	c.Scope = defaultScope(s, a.Kind)
 	if a.Action == PutAt {
 		c.Place, c.Scope = &a.Place, ByFiles
 	}
@@ -475,13 +482,9 @@ func commonFolder(files []match.File) (dir string, ok bool) {
 }
 
 // itemsInFolder counts the videos and folders in the files' folder; 0 if they have none in common.
-func itemsInFolder(files []match.File) (n int) {
+func itemsInFolder(files []match.File) int {
 	dir, _ := commonFolder(files)
 	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		if e.IsDir() || library.IsVideo(e.Name()) {
-			n++
-		}
-	}
-	return n
+	other := func(e os.DirEntry) bool { return !e.IsDir() && !library.IsVideo(e.Name()) }
+	return len(slices.DeleteFunc(entries, other))
 }

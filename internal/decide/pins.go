@@ -76,7 +76,12 @@ func (c *runPins) splitByPin(s series) []series {
 	if c.set.Len() == 0 || s.Want == match.WantNothing {
 		return []series{s}
 	}
-	byTitle := c.forTitle(s.Series)
+	var byTitle *pins.Pin
+	for _, text := range plainTitles(s.Series) {
+		if p, ok := c.set.ForTitle(text, s.Year); ok && byTitle == nil {
+			byTitle = &p
+		}
+	}
 	var parts []series
 	for _, f := range s.Files {
 		pin := byTitle
@@ -96,15 +101,6 @@ func (c *runPins) splitByPin(s series) []series {
 	return parts
 }
 
-func (c *runPins) forTitle(s match.Series) *pins.Pin {
-	for _, text := range plainTitles(s) {
-		if p, ok := c.set.ForTitle(text, s.Year); ok {
-			return &p
-		}
-	}
-	return nil
-}
-
 func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 	if s.pin == nil {
 		return resolution{}, false
@@ -115,7 +111,7 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 	if res.Status == match.Matched {
 		res.Confidence = 1 // whatever the name says
 	}
-	res.Steps = slices.Insert(res.Steps, 0, match.Step{Stage: "pin", Detail: lang.Textf("pinned: %s", pin.String())})
+	res.Steps = slices.Insert(res.Steps, 0, match.Step{Stage: "pin", Detail: lang.Textf("%s", pin.String())})
 	out := resolution{readings: func(r release.Release) []release.Release { return []release.Release{applyPin(r, pin)} }}
 	switch gone := errors.Is(res.Err, match.ErrNoEntry); {
 	case gone:
