@@ -49,7 +49,7 @@ func writeHelp(f *factory, cmd *cobra.Command, out io.Writer, width int) {
 		lang.Say(cmd.Short)+".",
 	) // cobra's own commands have no help file, but a Long
 	fmt.Fprintln(out, reflow(text, width))
-	if examples := cmp.Or(exampleText(cmd, lang.Current()), cmd.Example); examples != "" {
+	if examples := cmp.Or(exampleText(cmd, lang.Current()), exampleText(cmd, lang.English), cmd.Example); examples != "" {
 		fmt.Fprintln(out, "\n"+lang.Say("Examples:")+"\n"+examples)
 	}
 	writeUsage(f, cmd, out, width)

@@ -43,6 +43,9 @@ func TestEveryCommandHasHelpOfTheSameShape(t *testing.T) {
 		name := cmd.CommandPath()
 		args := append(strings.Fields(name)[1:], "--help")
 		text := helpOf(t, 0, args...)
+		if !strings.Contains(helpOf(t, 0, append(args, "--lang=ko")...), "\n예:\n  ") {
+			t.Errorf("%s: its Korean help has no examples", name)
+		}
 		usage, examples := strings.Index(text, "\nUsage:\n"), strings.Index(text, "\nExamples:\n")
 		if examples < 0 || usage < examples {
 			t.Errorf("%s: its help has no examples before the usage:\n%s", name, text)
