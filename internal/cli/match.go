@@ -48,6 +48,7 @@ type matchOptions struct {
 	roots       []string // the PATH arguments, for the report
 
 	interactiveCommand string // see report.Ending
+	asksNext           bool   // a question follows, so that no command is suggested
 
 	secondWalk    run.Producer                  // walks the same files again; nil for a list, which can be read only once
 	recordWriter  report.Writer                 // gets the records instead of stdout; may be nil

@@ -191,7 +191,7 @@ func newEnding(ctx context.Context, cfg *config.Config, run *app.App, o *matchOp
 		Interrupted: ctx.Err() != nil, FilesFound: int(at.Files), StillSearching: !at.Walked, Prompted: o.interactive,
 		Interactive: o.interactiveCommand, Arguments: o.inputArgs(),
 	}
-	if o.f.isDemo {
+	if o.f.isDemo || o.asksNext {
 		e.Arguments = ""
 	}
 	if from := cfg.KeyOrigin(); strings.HasPrefix(from, "ANIVAULT_") {

@@ -30,18 +30,18 @@ import (
 
 func newMissing(f *factory) *cobra.Command {
 	o, m := matchOptions{f: f}, missingWriter{}
-	var ignore, unignore []string
+	var unignore []string
 	cmd := f.setRun(command("missing"), []string{"table", "json", "ndjson", "csv", "ics"}, func(c invocation) error {
 		o.format = c.format
 		if err := o.checkExcludes(); err != nil {
 			return err
 		}
-		if len(ignore)+len(unignore) > 0 {
+		if len(m.added)+len(unignore) > 0 {
 			cfg, err := f.load(c.Command)
 			if err != nil {
 				return err
 			}
-			err = changeIgnored(c.Context(), f, ignoredPath(cfg.Dirs.Data), ignore, unignore)
+			err = changeIgnored(c.Context(), f, ignoredPath(cfg.Dirs.Data), m.added, unignore)
 			if err != nil || len(c.args) == 0 {
 				return err
 			}
@@ -63,7 +63,7 @@ func newMissing(f *factory) *cobra.Command {
 	flags := cmd.Flags()
 	addSettingFlags(cmd, flags, "match.min_confidence")
 	flags.BoolVar(&m.wholeSeasons, "whole-seasons", false, "list the seasons of which nothing is there one by one")
-	flags.StringArrayVar(&ignore, "ignore", nil, "leave out `SERIES`, a title or tv/ID, from now on (may be repeated)")
+	flags.StringArrayVar(&m.added, "ignore", nil, "leave out `SERIES`, a title or tv/ID, from now on (may be repeated)")
 	flags.StringArrayVar(&unignore, "no-ignore", nil, "no longer leave out `SERIES` (may be repeated)")
 	return cmd
 }
@@ -81,6 +81,7 @@ type missingWriter struct {
 	wholeSeasons bool
 
 	ignored  ignoredSeries
+	added    []string
 	holdings report.Holdings
 	upcoming []report.Gap // what airs next, for the format ics alone
 	summary  report.GapSummary
@@ -130,7 +131,13 @@ func (m *missingWriter) gaps(today string) [][]report.Gap {
 		}
 		return 0
 	}
-	m.summary.Ignored = m.holdings.Remove(m.ignored.has)
+	for _, text := range m.added {
+		n := m.holdings.Remove(ignoredSeries{text}.has)
+		if m.summary.Ignored += n; n == 0 {
+			m.say("no series here is %q; anivault missing --no-ignore %s takes it back\n", text, ui.ShellWord(text))
+		}
+	}
+	m.summary.Ignored += m.holdings.Remove(m.ignored.has)
 	ids := m.holdings.Series()
 	out := make([][]report.Gap, len(ids))
 	var mu sync.Mutex

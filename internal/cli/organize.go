@@ -114,7 +114,7 @@ func (o *organizeRun) run(cmd *cobra.Command, args []string) error {
 		err = o.readRecords()
 	} else {
 		o.match.recordWriter = o
-		o.match.interactiveCommand = o.interactiveCommand(cmd)
+		o.match.interactiveCommand, o.match.asksNext = o.interactiveCommand(cmd), o.canPrompt()
 		if m, least := &o.cfg.Match, o.cfg.Organize.MinConfidence; o.match.interactive { // ask about what would be skipped
 			m.MinConfidence, m.MinEpisodeConfidence = max(m.MinConfidence, least), max(m.MinEpisodeConfidence, least)
 		}
@@ -321,17 +321,17 @@ func (o *organizeRun) strictError(r *organize.Result, incomplete error) error {
 func (o *organizeRun) printPlanSummary(r *organize.Result) {
 	s := summarize(o, r)
 	parts := []lang.Text{lang.Textf("%s %s", string(r.Mode), lang.Count(s.Planned, "file"))}
+	skipped, conflicts := "skip %d", "%d in conflict"
 	if o.omittedLines > 0 {
-		parts[0] = lang.Textf("%s (p lists them)", parts[0])
+		parts[0], conflicts = lang.Textf("%s (p lists them)", parts[0]), "%d in conflict (p lists them)"
 	}
-	skipped := "skip %d"
 	if o.shouldPrompt(r) {
 		skipped = "skip %d (l lists them)"
 	}
 	for _, c := range []struct {
 		text string
 		n    int
-	}{{skipped, s.Left}, {"%d in conflict", s.Conflicts}, {"%d already in place", s.InPlace}} {
+	}{{skipped, s.Left}, {conflicts, s.Conflicts}, {"%d already in place", s.InPlace}} {
 		if c.n > 0 {
 			parts = append(parts, lang.Textf(c.text, lang.Number(c.n)))
 		}

@@ -60,8 +60,10 @@ func reparsePlan(r *organize.Result) (*organize.Plan, error) {
 	return organize.Parse(text.String())
 }
 
-func (o *organizeRun) shouldPrompt(r *organize.Result) bool {
-	return apply.Supported && o.planFile == "" && !o.yes && o.format == "table" && len(r.Units) > 0 &&
+func (o *organizeRun) shouldPrompt(r *organize.Result) bool { return o.canPrompt() && len(r.Units) > 0 }
+
+func (o *organizeRun) canPrompt() bool {
+	return apply.Supported && o.planFile == "" && !o.yes && o.format == "table" &&
 		o.f.streams.InTTY && o.f.streams.OutTTY && o.f.streams.ErrTTY
 }
 
@@ -168,7 +170,7 @@ func (a *planPrompt) edit(ctx context.Context) error {
 	for i := range a.plan.Units {
 		files += len(a.plan.Units[i].Ops)
 	}
-	a.f.say("edited: the plan has %s now; a carries it out\n", lang.Count(files, "file"))
+	a.f.say("the plan has %s now; a carries it out\n", lang.Count(files, "file"))
 	return nil
 }
 

@@ -579,7 +579,7 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 		"save":    {[]string{"s", "mine.plan"}, "mine.plan", "saved: mine.plan"},
 		"apply":   {[]string{"a"}, "out/Cowboy Bebop (1998) [tmdbid-30991]/Season 01", "undo: anivault undo"},
 		"edit":    {[]string{"e", "a"}, "out/Mine/Season 01", "undo: anivault undo"},
-		"edited":  {[]string{"e", ""}, "", "edited: the plan has 3 files now; a carries it out"},
+		"edited":  {[]string{"e", ""}, "", "the plan has 3 files now; a carries it out"},
 		"told":    {[]string{"e", "q"}, "", "# To leave a file out, delete its lines."},
 		"help":    {[]string{"?", "q"}, "", "l the skipped ones, q or Enter changes nothing"},
 		"else":    {[]string{"x", "q"}, "", "x is not an answer: a carries the plan out"},
@@ -632,11 +632,15 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 func TestOrganizeAsksBeforeItPlans(t *testing.T) {
 	s := newStand(t, upstream.Scenario{})
 	out := filepath.Join(s.dir, "out")
-	if err := os.WriteFile(filepath.Join(s.lib, "Cowboy Bebop - 40.mkv"), nil, 0o600); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"Cowboy Bebop - 40.mkv", "Zzz Nothing - 01.mkv"} {
+		if err := os.WriteFile(filepath.Join(s.lib, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	term := onTerminal(t, 80, 24, s.env, "organize", "--interactive", s.lib, "--to", out)
-	for _, row := range [][2]string{{`\[y/N\] $`, "y\n"}, {`Episode \[skip\]: $`, "6\n"}, {`\[\?\] help: $`, "a\n"}} {
+	for _, row := range [][2]string{
+		{`\[y/N\] $`, "y\n"}, {`Episode \[skip\]: $`, "6\n"}, {`Entry \[skip\]: $`, "\n"}, {`\[\?\] help: $`, "a\n"},
+	} {
 		term.until(row[0])
 		if _, err := io.WriteString(term.prompter, row[1]); err != nil {
 			t.Fatal(err)
@@ -647,7 +651,9 @@ func TestOrganizeAsksBeforeItPlans(t *testing.T) {
 	if status != 0 || !strings.Contains(plan, "← ") || strings.Contains(asked, "← ") {
 		t.Errorf("exit status %d:\n%s", status, raw)
 	}
-	term.screen(raw)
+	if screen := strings.Join(term.screen(raw), "\n"); strings.Contains(screen, "next: ") {
+		t.Errorf("it suggests a command above its question:\n%s", screen)
+	}
 	if found, _ := filepath.Glob(filepath.Join(out, "Cowboy Bebop*", "Season 01", "*S01E06*")); len(found) != 1 {
 		t.Errorf("S01E06 is not there:\n%s", raw)
 	}

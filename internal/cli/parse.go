@@ -83,14 +83,14 @@ func writeParsedTable(out *bufio.Writer, name string) error {
 			field("also", title)
 		}
 	}
-	field("kind", p.Kind)
+	field("kind", lang.Say(p.Kind))
 	field("season", ui.Numbers(p.Seasons, ", "))
 	field("episode", ui.Numbers(p.Episodes, ", "))
 	field("part", ui.Number(p.Part))
 	field("special", p.Special)
 	field("episode title", p.EpisodeTitle)
 	field("year", ui.Number(p.Year))
-	field("group", p.Group)
+	field("release group", p.Group)
 	field("resolution", p.Resolution)
 	field("source", p.Source)
 	field("video", p.Video)
