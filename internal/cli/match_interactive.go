@@ -268,7 +268,7 @@ func (p *prompter) describe(q decide.Question) {
 		p.describeSeasons(q)
 		return
 	case len(q.Candidates) == 0:
-		p.write(2, lang.Say("TMDB offers nothing: t TITLE searches for another title, Enter skips"))
+		p.write(2, lang.Say("t TITLE searches for another title, Enter skips"))
 	}
 	for i, c := range q.Candidates {
 		row := fmt.Sprintf("  %s/%d", c.Kind, c.ID)
