@@ -296,15 +296,16 @@ func TestAFoldersNameIsPinnedAsAPath(t *testing.T) {
 	for _, want := range []string{
 		"there is no row 7;", `nothing found for "zzzz yyyy"`, "pinned /lib/amb zzz/Movie.mkv: movie/603 (this file " +
 			"only)",
-		"pinned the folder /lib/qqq www: tv/30991 (every file in it and in its folders)", "pinned 2 files: tv/1429 (these files " +
-			"only)",
+		"pinned the folder /lib/qqq www: tv/30991 (every file in it and in its folders)",
+		"pinned 2 files: tv/1429 (these files only)",
 		"next: anivault match --explain /lib",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("it does not say %q:\n%s", want, shown)
 		}
 	}
-	if last := p.prompts[len(p.prompts)-1]; !strings.Contains(last, "Save it for title, folder (all 3 files and folders in it), [file]: ") ||
+	const whole = "Save it for title, folder (all 3 files and folders in it), [file]: "
+	if last := p.prompts[len(p.prompts)-1]; !strings.Contains(last, whole) ||
 		strings.Contains(strings.Join(p.prompts, ""), "all 2 files") {
 		t.Errorf("a folder with other files is not told from one without: %q", p.prompts)
 	}
