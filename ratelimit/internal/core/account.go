@@ -192,12 +192,13 @@ func (l *accounts) dropOld(now Stamp, q *queue) {
 	}
 }
 
-// usedSince returns how many requests of each account's quota, and under "" of the budget, have been used since before.
-func (s *Snapshot) usedSince(before map[string]int) map[string]int {
-	m := map[string]int{"": max(s.address.quota.used-before[""], 0)}
+// usedSince returns how many requests of each account's quota, and under "" of the budget, have been used since at, when
+// before were used.
+func (s *Snapshot) usedSince(before map[string]int, at Stamp) map[string]int {
+	m := map[string]int{"": s.address.quota.usedSince(before[""], at)}
 	for i := range s.accounts.list {
 		a := &s.accounts.list[i]
-		m[a.name] = max(a.quota.used-before[a.name], 0)
+		m[a.name] = a.quota.usedSince(before[a.name], at)
 	}
 	return m
 }

@@ -60,6 +60,23 @@ func (u *usage) count(now Stamp, b Budget) {
 	u.used++
 }
 
+func (u usage) usedSince(before int, at Stamp) int {
+	if u.since > at { // another period
+		before = 0
+	}
+	return max(u.used-before, 0)
+}
+
+// add counts n answered requests of the present period that a process counted alone in another usage.
+func (u *usage) add(now Stamp, alone usage, translate func(Stamp) Stamp, n int) {
+	alone.since = translate(alone.since)
+	alone = alone.current(now)
+	if *u = u.current(now); u.since == 0 {
+		u.since, u.period = alone.since, alone.period
+	}
+	u.used += min(n, alone.used)
+}
+
 // currentReservation returns how many requests a process has reserved. A process that has asked for nothing for
 // quota_orphan_after keeps only its running requests; the rest of its reservation is orphaned.
 func (v view) currentReservation(p *process) int {
@@ -124,10 +141,7 @@ func (v view) partOf(b Budget, use usage, account string) int {
 	if v.at.Alone == nil || v.at.Parts <= 1 {
 		return b.Requests
 	}
-	before := v.at.Alone.usedBefore[account]
-	if use.since == 0 || use.since > v.at.Alone.since { // another period
-		before = 0
-	}
+	before := use.used - use.usedSince(v.at.Alone.usedBefore[account], v.at.Alone.since)
 	return before + max(b.Requests-before, 0)/v.at.Parts
 }
 

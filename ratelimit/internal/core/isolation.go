@@ -41,7 +41,7 @@ func NewIsolation(last *Snapshot, now Instant, owner string, episode uint64) *Is
 		if n := len(s.ceiling.grants); n > 0 {
 			a.lastGrant = s.ceiling.grants[n-1]
 		}
-		a.usedBefore = s.usedSince(nil)
+		a.usedBefore = s.usedSince(nil, a.since)
 		s.dropProcesses(func(process string) bool { return process != owner })
 	}
 	s.address.machine.permits = firstIsolatedNumber + episode<<32
@@ -97,9 +97,9 @@ func (a *Isolation) Refresh(at Instant, machineState Snapshot) {
 // TrackChanges calls do and returns what it added to a snapshot.
 func TrackChanges(s *Snapshot, do func()) Changes {
 	m := &s.address.machine
-	permits, used := m.permits, s.usedSince(nil)
+	permits, used, before := m.permits, s.usedSince(nil, 0), s.clock.now
 	do()
-	d := Changes{used: s.usedSince(used)}
+	d := Changes{used: s.usedSince(used, before)}
 	if n := len(s.ceiling.grants); m.permits > permits {
 		d.grants = slices.Clone(s.ceiling.grants[max(n-int(m.permits-permits), 0):])
 	}
@@ -122,7 +122,7 @@ func (a *Isolation) changes() Changes {
 	s := &a.Snapshot
 	return Changes{
 		grants: slices.DeleteFunc(slices.Clone(s.ceiling.grants), func(g Stamp) bool { return g <= a.lastGrant }),
-		used:   s.usedSince(a.usedBefore),
+		used:   s.usedSince(a.usedBefore, a.since),
 	}
 }
 
@@ -158,28 +158,18 @@ func (a *Isolation) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 	}
 	slices.Sort(s.ceiling.grants)
 	s.ceiling.trim()
+	s.address.quota.add(now, alone.address.quota, translate, did.used[""])
 	for i := range alone.accounts.list {
 		theirs := &alone.accounts.list[i]
-		ours := s.accounts.byName(theirs.name)
-		if ours == nil {
-			continue
-		}
+		ours := s.accounts.getOrAdd(now, theirs.name)
 		if a.since != 0 {
 			ours.merge(theirs, translate)
 			ours.machine.learned.mergeLower(theirs.machine.learned, translate)
 		}
-		if n := did.used[theirs.name]; n > 0 {
-			if ours.quota.since == 0 {
-				ours.quota = usage{since: translate(theirs.quota.since), period: theirs.quota.period}
-			}
-			ours.quota.used += n
-		}
+		ours.quota.add(now, theirs.quota, translate, did.used[theirs.name])
 	}
 	if a.since == 0 {
 		return
-	}
-	if s.address.quota.since == alone.address.quota.since {
-		s.address.quota.used += did.used[""]
 	}
 	for _, p := range s.processes.list {
 		if processIDOf(p.id) == owner {

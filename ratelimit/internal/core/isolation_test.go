@@ -22,7 +22,7 @@ func TestRejoinTellsTheOthers(t *testing.T) {
 	}
 	shared.queue.tickets = []ticket{{number: 5, owner: me}, {number: 6, owner: other}}
 	shared.queue.seq = 6
-	shared.address.quota = usage{since: now, used: 10}
+	shared.address.quota = usage{since: now, period: time.Hour, used: 10}
 	shared.ceiling.grants = []Stamp{now - 5}
 
 	a := NewIsolation(&shared, clock.now(), "me", 1)
@@ -139,6 +139,39 @@ func TestAccountsOfAProcessThatWasAlone(t *testing.T) {
 	}
 	if st.QuotaUsed != 6 || refused != 1 {
 		t.Errorf("%+v", st)
+	}
+}
+
+// A period that began, or began anew, while two machines were alone counts what both of them used.
+func TestPeriodsThatBeganAlone(t *testing.T) {
+	tu := Default()
+	tu.Budget = Budget{100, time.Hour}
+	list := pool(Account{Name: "a1", Quota: Budget{100, time.Hour}})
+	for name, before := range map[string]bool{"the first period": false, "the next period": true} {
+		clock := newFakeClock()
+		use := func(s *Snapshot, owner string, n int) {
+			for range n {
+				clock.pass(time.Second)
+				g := s.TryGrant(clock.now(), PermitRequest{Owner: owner, Tuning: &tu, MaxWait: time.Hour, Accounts: list})
+				s.Record(clock.now(), Report{Owner: owner, Tuning: &tu, Pass: g.Pass, Event: ok()})
+			}
+		}
+		shared := NewSnapshot(clock.now())
+		if before {
+			use(&shared, "a", 7)
+		}
+		a, b := NewIsolation(&shared, clock.now(), "a", 1), NewIsolation(&shared, clock.now(), "b", 2)
+		if clock.pass(time.Hour); !before {
+			b = NewIsolation(nil, clock.now(), "b", 2) // it has never seen the others
+		}
+		use(&a.Snapshot, "a", 20)
+		use(&b.Snapshot, "b", 30)
+		a.Rejoin(&shared, clock.now(), "a", 2)
+		b.Rejoin(&shared, clock.now(), "b", 2)
+		use(&shared, "a", 1)
+		if st := shared.Status(clock.now(), tu, "a"); st.BudgetUsed != 51 || st.Accounts[0].QuotaUsed != 51 {
+			t.Errorf("%s: %d used of the budget, %d of the quota, want 51", name, st.BudgetUsed, st.Accounts[0].QuotaUsed)
+		}
 	}
 }
 
