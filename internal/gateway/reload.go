@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,7 +24,7 @@ const pollInterval = 2 * time.Second
 // where the log goes.
 var restartSettings = []string{
 	"serve.listen", "serve.admin_listen", "serve.socket_mode", "serve.socket_group",
-	"tmdb.base_url", "tmdb.ca_file", "coordinator",
+	"tmdb.ca_file", "coordinator",
 	"state_dir", "cache_dir", "data_dir", "cache.max_size",
 	"log.level", "log.format", "log.file", "log.max_size", "log.max_files", "metrics.file", "metrics.textfile",
 }
@@ -143,8 +142,9 @@ func (s *Service) applyConfig(cfg *config.Config, old *settings) error {
 	if cfg.Dirs.Data != old.cfg.Dirs.Data { // a restart moves to the clients of the other folder
 		cfg.Serve.Clients = old.cfg.Serve.Clients
 	}
-	if cfg.TMDB.BaseURL.String() != old.cfg.TMDB.BaseURL.String() { // a restart moves to the other upstream and its keys
-		cfg.TMDB, cfg.Accounts = old.cfg.TMDB, old.cfg.Accounts
+	if cfg.TMDB.BaseURL.String() != old.cfg.TMDB.BaseURL.String() { // keys and limits are for the other upstream
+		stays = append(stays, "tmdb.base_url")
+		cfg.TMDB, cfg.Accounts, cfg.Tuning = old.cfg.TMDB, old.cfg.Accounts, old.cfg.Tuning
 	}
 	cfg.Dirs = old.cfg.Dirs
 	// The check uses the addresses in use. If the old configuration required tokens and the new one has none, the last
@@ -203,20 +203,13 @@ func (s *Service) logOtherChanges() {
 				keys[o.Key] = true
 			}
 			for _, key := range slices.Sorted(maps.Keys(keys)) {
-				if from, to := limitText(b, key), limitText(a, key); from != to {
+				if from, to := operate.LimitText(b, key), operate.LimitText(a, key); from != to {
 					s.g.log.Info("account_changed", slog.String("account", a.Name), slog.String("key", key),
 						slog.String("from", from), slog.String("to", to), slog.String("by", "elsewhere"))
 				}
 			}
 		}
 	}
-}
-
-func limitText(a app.AccountView, key string) string {
-	if key == "enabled" {
-		return strconv.FormatBool(a.Enabled)
-	}
-	return operate.LimitText(a, key)
 }
 
 // BeginChange marks the start of a change that this process makes; the caller calls done at its end. In between,

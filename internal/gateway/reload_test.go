@@ -185,12 +185,12 @@ func TestALostClientsFileOpensNothing(t *testing.T) {
 	b.must(200, "/3/tv/9000001", as)
 }
 
-// The keys of another upstream wait for the restart that it needs: until then they would go to this one.
+// The keys and limits of another upstream wait for the restart that it needs: until then this one would get them.
 func TestTheKeysOfAnotherUpstreamAreNotSentToThisOne(t *testing.T) {
 	keys := "accounts: [{name: %s, keys: [{token: pool-key-%[1]s}]}]\n"
 	b := start(t, setup{noKey: true, yaml: fmt.Sprintf(keys, "old")})
 	b.must(200, "/3/tv/9000001")
-	b.configure(fmt.Sprintf(keys, "new"))
+	b.configure(fmt.Sprintf(keys, "new") + "limiter: {rate_base: 7}\n")
 	this := b.read
 	b.read = func() (*config.Config, error) { return b.load("http://192.0.2.1:9", "127.0.0.1:0", "") }
 	for i, want := range []string{"old", "old", "new"} { // the last one is for this upstream again
@@ -202,6 +202,12 @@ func TestTheKeysOfAnotherUpstreamAreNotSentToThisOne(t *testing.T) {
 		if got := b.up.headers[i+1].Get("Authorization"); got != "Bearer pool-key-"+want {
 			t.Errorf("reload %d: it sent %q", i, got)
 		}
+		if rate := b.service.g.upstream.Limiter().Tuning().RateBase; (rate == 7) != (want == "new") {
+			t.Errorf("reload %d: %v a second", i, rate)
+		}
+	}
+	if n := strings.Count(b.log.String(), "event=restart_needed keys=tmdb.base_url"); n != 2 {
+		t.Errorf("%d lines say that it needs a restart", n)
 	}
 }
 

@@ -206,9 +206,11 @@ func (t Target) value(st ratelimit.Status, key string) string {
 	return f.Get(st.Tuning)
 }
 
-// LimitText returns the limit with this key as text, "off" if there is none.
+// LimitText returns the limit with this key, or whether the account is enabled, as text; "off" if there is no limit.
 func LimitText(a app.AccountView, limitKey string) string {
 	switch limitKey {
+	case "enabled":
+		return strconv.FormatBool(a.Enabled)
 	case "account_concurrency":
 		return strconv.Itoa(a.Limit)
 	case "concurrency":
