@@ -363,10 +363,11 @@ func (g *Gateway) logPanic(id string, value any) {
 func (g *Gateway) logRefusal(x *exchange) {
 	switch x.refusalReason {
 	case reasonUnauthorized, reasonNoAdmin, reasonPrivate, reasonCrossSite, reasonNotFound, reasonClientLimit,
-		reasonShuttingDown:
+		reasonHost, reasonShuttingDown:
 		if count, due := g.warnThrottle.Allow(x.clientName()+" "+x.refusalReason.name, time.Now()); due {
 			g.log.Warn("refused", slog.String("client", x.clientName()), slog.String("reason", x.refusalReason.name),
-				slog.Int("count", count), slog.String("path", x.loggedPath()), slog.String("addr", x.settings.clientAddress(x.r)))
+				slog.Int("count", count), slog.String("path", x.loggedPath()), slog.String("host", x.r.Host),
+				slog.String("addr", x.settings.clientAddress(x.r)))
 		}
 	}
 }

@@ -25,11 +25,13 @@ func TestRefusalsAreToldByClientAndReason(t *testing.T) {
 		b.must(http.StatusUnauthorized, "/3/tv/1", "Authorization: Bearer anv_wrong")
 		b.must(http.StatusForbidden, "/3/account", as)
 		b.must(http.StatusNotFound, "/4/list/1", as)
+		b.must(http.StatusMisdirectedRequest, "/3/tv/1", "Host: anivault:7373")
 	}
 	for _, line := range []string{
 		"event=refused client=- reason=unauthorized count=1 path=/3/tv/1",
 		"event=refused client=a reason=private count=1 path=/3/account",
 		"event=refused client=a reason=not_found count=1 path=/4/list/1",
+		"event=refused client=- reason=host count=1 path=/3/tv/1 host=anivault:7373 addr=",
 	} {
 		if n := strings.Count(b.log.String(), line); n != 1 {
 			t.Errorf("%d lines of %s", n, line)
