@@ -192,8 +192,8 @@ func (l *accounts) dropOld(now Stamp, q *queue) {
 	}
 }
 
-// usedSince returns how many requests of each account's quota, and under "" of the budget, have been used since at, when
-// before were used.
+// usedSince returns how many requests of each account's quota, and under "" of the budget, have been used since at,
+// when before were used.
 func (s *Snapshot) usedSince(before map[string]int, at Stamp) map[string]int {
 	m := map[string]int{"": s.address.quota.usedSince(before[""], at)}
 	for i := range s.accounts.list {

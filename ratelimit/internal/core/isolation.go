@@ -168,11 +168,9 @@ func (a *Isolation) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 		}
 		ours.quota.add(now, theirs.quota, translate, did.used[theirs.name])
 	}
-	if a.since == 0 {
-		return
-	}
+	s.accounts.dropOld(now, &s.queue)
 	for _, p := range s.processes.list {
-		if processIDOf(p.id) == owner {
+		if a.since != 0 && processIDOf(p.id) == owner {
 			s.queue.dropReleased(p.key, &alone.queue)
 		}
 	}

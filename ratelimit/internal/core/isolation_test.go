@@ -2,6 +2,7 @@ package core
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -172,6 +173,26 @@ func TestPeriodsThatBeganAlone(t *testing.T) {
 		if st := shared.Status(clock.now(), tu, "a"); st.BudgetUsed != 51 || st.Accounts[0].QuotaUsed != 51 {
 			t.Errorf("%s: %d used of the budget, %d of the quota, want 51", name, st.BudgetUsed, st.Accounts[0].QuotaUsed)
 		}
+	}
+}
+
+// The accounts that two machines have known apart fit into one state.
+func TestRejoinKeepsNoMoreAccountsThanTheStateHolds(t *testing.T) {
+	clock, tu := newFakeClock(), Default()
+	ask := func(s *Snapshot, prefix string) {
+		for i := range maxAccounts {
+			list := pool(Account{Name: prefix + strconv.Itoa(i)})
+			g := s.TryGrant(clock.now(), PermitRequest{Owner: prefix, Tuning: &tu, Accounts: list})
+			s.Record(clock.now(), Report{Owner: prefix, Tuning: &tu, Pass: g.Pass, Event: ok()})
+		}
+	}
+	shared := NewSnapshot(clock.now())
+	a := NewIsolation(&shared, clock.now(), "a", 1)
+	ask(&shared, "b")
+	ask(&a.Snapshot, "a")
+	a.Rejoin(&shared, clock.now(), "a", 2)
+	if n := len(shared.accounts.list); n != maxAccounts {
+		t.Errorf("%d accounts", n)
 	}
 }
 
