@@ -29,8 +29,9 @@ var titleEndRules = []rule[titleWord, bool]{
 			(t.tag == tagVolume || t.word.role == volumeWord && t.index+1 < len(t.w.tokens) &&
 				isDigit(t.w.text[t.neighbor(1).start])) // "Vol. 3", "Vol3"
 	}, true},
-	{"a word for the end, before the episode", func(t titleWord) bool {
-		return t.tag == tagEnd && t.index > t.titleStart && t.neighbor(1).tag == tagEpisode && isSpacedDash(t.gapAfter())
+	{"a word for the end, before the episode or another title", func(t titleWord) bool {
+		return t.tag == tagEnd && t.index > t.titleStart && (strings.Trim(t.gapAfter(), " ") == "/" ||
+			t.neighbor(1).tag == tagEpisode && isSpacedDash(t.gapAfter()))
 	}, false},
 	{"a season, an episode, a year or another tag", func(t titleWord) bool { return t.isStrong() }, true},
 	{"the first of several things in a batch", func(t titleWord) bool {
