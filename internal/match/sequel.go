@@ -30,7 +30,7 @@ var (
 	eastAsianTailRE = lazyregexp.New(`^(.*?) ?(?:` +
 		`第 ?(\d{1,2}|[一二三四五六七八九十]{1,2}|[弐贰貳参壱]) ?(季|期|シーズン|部|クール|シリーズ)|` +
 		`(\d{1,2}) ?(기|期|シーズン|쿨)|시즌 ?(\d{1,2})|シーズン ?(\d{1,2}))$`)
-	koreanFinalRE  = lazyregexp.New(`^(.+?)(?: 더)? ?(?:파이널 ?시즌|최종 ?시즌)$`)
+	finalRE        = lazyregexp.New(`^(.+?)(?:(?: 더)? ?(?:파이널 ?시즌|최종 ?시즌)| [完終终완])$`)
 	joinedNumberRE = lazyregexp.New(`^(.*?)(\d{1,2}|i{2,3}|iv|vi{1,3}|ix)$`)
 	yearTailRE     = lazyregexp.New(`^(.+) ((?:19[3-9]|20[0-4])\d)$`)
 )
@@ -136,8 +136,8 @@ var sequelMarkers = []struct {
 }{
 	{"a year", 2, cutYear, "salt harbor 2019", "salt harbor", Sequel{Year: 2019}},
 	{"East Asian words for season and part", 1, cutEastAsian, "塩港 第二季", "塩港", Sequel{Season: 2}},
-	{"the Korean final season", 2, func(t *titleEnd) (string, Sequel) {
-		m := koreanFinalRE().FindStringSubmatch(t.text)
+	{"the Korean final season, or a word for the end", 2, func(t *titleEnd) (string, Sequel) {
+		m := finalRE().FindStringSubmatch(t.text)
 		if m == nil {
 			return noSequel()
 		}

@@ -47,6 +47,8 @@ func TestSplitSequel(t *testing.T) {
 		{"소금항 파트 2", "소금항", Sequel{Part: 2}},
 		{"소금항 더 파이널 시즌", "소금항", Sequel{Final: true}},
 		{"소금항 최종 시즌", "소금항", Sequel{Final: true}},
+		{"塩港 完", "塩港", Sequel{Final: true}},
+		{"塩港完", "塩港完", Sequel{}},
 		{"96", "96", Sequel{}},
 		{"11eyes", "11eyes", Sequel{}},
 		{"2019", "2019", Sequel{}},
