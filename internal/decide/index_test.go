@@ -316,21 +316,22 @@ func TestSignsThatTheListsLack(t *testing.T) {
 }
 
 // The lists know one work by a title that TMDB gives another as well: where the listed one has no place for the files,
-// the other counts.
+// or ended before their group began to release, the other counts.
 func TestTheListsEntryNeedsAPlaceForTheFiles(t *testing.T) {
-	seasons := func(last int) []match.Season {
+	seasons := func(last, year int) []match.Season {
 		s := match.Season{Number: 1}
 		for n := 1; n <= last; n++ {
-			s.Episodes = append(s.Episodes, match.Episode{Number: n})
+			s.Episodes = append(s.Episodes, match.Episode{Number: n, AirDate: fmt.Sprintf("%d-04-%02d", year, n)})
 		}
 		return []match.Season{s}
 	}
 	listed := &match.Entry{
-		Kind: match.TV, ID: 1, Title: "Night Bureau", Year: 2001, Genres: []int{16}, Seasons: seasons(12), EpisodeCount: 12,
+		Kind: match.TV, ID: 1, Title: "Night Bureau", Year: 2001, Genres: []int{16}, Seasons: seasons(12, 2001),
+		EpisodeCount: 12,
 	}
 	remake := &match.Entry{
-		Kind: match.TV, ID: 2, Title: "Night Bureau 1412", Year: 2014, Genres: []int{16}, Seasons: seasons(24),
-		EpisodeCount: 24, Titles: []match.AltTitle{{Title: "Night Bureau"}},
+		Kind: match.TV, ID: 2, Title: "Night Bureau 1412", Year: 2019, Genres: []int{16},
+		Seasons: seasons(24, 2019), EpisodeCount: 24, Titles: []match.AltTitle{{Title: "Night Bureau"}},
 	}
 	for _, c := range []struct {
 		name, file string
@@ -345,6 +346,21 @@ func TestTheListsEntryNeedsAPlaceForTheFiles(t *testing.T) {
 		{"only the other has", "Night.Bureau.S01E20.1080p.WEB-DL-G.mkv", map[string]*match.Entry{"Night Bureau": remake}, 2},
 		{"neither has", "Night.Bureau.S01E40.1080p.WEB-DL-G.mkv", map[string]*match.Entry{"Night Bureau": remake}, 1},
 		{"TMDB finds no other", "Night.Bureau.S01E20.1080p.WEB-DL-G.mkv", nil, 1},
+		{
+			"a group that began between the two", "[LoliHouse] Night Bureau - 05 [1080p].mkv",
+			map[string]*match.Entry{"Night Bureau": remake},
+			2,
+		},
+		{
+			"a group of unknown age", "[Quiet] Night Bureau - 05 [1080p].mkv",
+			map[string]*match.Entry{"Night Bureau": remake},
+			1,
+		},
+		{
+			"a group that is younger than both", "[ANi] Night Bureau - 05 [1080p].mkv",
+			map[string]*match.Entry{"Night Bureau": remake},
+			1,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := seriesOf(c.file)
@@ -352,7 +368,8 @@ func TestTheListsEntryNeedsAPlaceForTheFiles(t *testing.T) {
 				Source: &catalogue{entries: map[string]*match.Entry{"Night Bureau": listed}}, Options: match.DefaultOptions(),
 			}
 			d := &Deciders{resolver: match.Resolver{Source: &catalogue{entries: c.others}, Options: match.DefaultOptions()}}
-			if got := d.tryNamesake(t.Context(), s, resolution{Resolution: lists.Resolve(t.Context(), s)}); got.ID != c.want {
+			found := resolution{Resolution: lists.Resolve(t.Context(), s)}
+			if got := d.tryNamesake(t.Context(), s, found, found.IsOlderThanGroup(s)); got.ID != c.want {
 				t.Errorf("%s is %d, want %d: %s", c.file, got.ID, c.want, got.Reason)
 			}
 		})

@@ -51,25 +51,27 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 		if c.Kind != match.TV {
 			return resolution{Resolution: res}, true
 		}
-		return d.tryNamesake(ctx, s.Series, resolution{Resolution: res, readings: m.readings}), true
+		older := !m.isMainTitle() && res.IsOlderThanGroup(s.Series)
+		return d.tryNamesake(ctx, s.Series, resolution{Resolution: res, readings: m.readings}, older), true
 	case len(hits) == 1 && res.Err != nil && ctx.Err() == nil && !errors.Is(res.Err, match.ErrNoEntry):
 		return d.resolveOffline(s.Series, rivals[0], said.siblings[rivals[0].ID], res)
 	}
 	return resolution{}, false
 }
 
-// tryNamesake returns listed unless it lacks the files' episode numbers and another entry, found by a TMDB search, has
-// them. The lists may confuse a remake with an older work, because AniDB and TMDB title the two differently.
-func (d *Deciders) tryNamesake(ctx context.Context, s match.Series, listed resolution) resolution {
+// tryNamesake returns listed unless it lacks the files' episode numbers, or is older than their group, and another
+// entry, found by a TMDB search, fits. The lists may confuse a remake with an older work, because AniDB and TMDB title
+// the two differently.
+func (d *Deciders) tryNamesake(ctx context.Context, s match.Series, listed resolution, older bool) resolution {
 	// Fansubs often continue the episode numbers of the previous season.
-	if s.FansubStyle || noContraryEvidence(s, listed.Resolution) || !d.placesNoFile(ctx, s, listed) {
+	if !older && (s.FansubStyle || noContraryEvidence(s, listed.Resolution) || !d.placesNoFile(ctx, s, listed)) {
 		return listed
 	}
 	once := d.resolver
 	once.Options.MaxSearches = 1 // the title is known to be right
 	found := resolution{Resolution: once.Resolve(ctx, s)}
 	if found.Status != match.Matched || found.Kind == listed.Kind && found.ID == listed.ID ||
-		d.placesNoFile(ctx, s, found) {
+		d.placesNoFile(ctx, s, found) || older && found.IsOlderThanGroup(s) {
 		return listed
 	}
 	return found

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"
 )
@@ -271,27 +272,47 @@ func placeByRuns(p *placer) placement {
 }
 
 // placeInOnlyLongSeason handles a subtitle that no season has as its name. It takes the only season that is long
-// enough, of those that were still on air when the group began to release.
+// enough, of those that were still on air when the group began to release. If there are none, the show is older than
+// the group, and all seasons count.
 func placeInOnlyLongSeason(p *placer) placement {
 	since := groupYear(p.rel)
+	if allBefore(since, p.episodes) {
+		since = 0
+	}
 	if p.season > 0 || p.part > 0 || p.hint.Remainder == "" && (since == 0 ||
 		!p.differsFromShowTitle() && !mayBeOtherSeason(p, placement{method: viaFirstSeason})) {
 		return placement{}
 	}
 	last := p.highestNumber()
-	before := func(s slot) bool { return !s.aired.IsZero() && s.aired.Year() < since }
-	only := p.onlySeasonThat(func(list []slot) bool { return len(list) >= last && !before(list[len(list)-1]) })
-	specials := slices.DeleteFunc(slices.Clone(p.specials), before)
+	only := p.onlySeasonThat(func(list []slot) bool { return len(list) >= last && !allBefore(since, list) })
+	specials := slices.DeleteFunc(slices.Clone(p.specials), func(s slot) bool { return allBefore(since, []slot{s}) })
 	list := seasonSlots(p.episodes, only)
 	if len(splitRuns(list, courPause)) != 1 || len(specials) >= last {
 		return placement{}
 	}
 	if list = slotsByNumber(list, p.numbers); since > 0 {
-		return p.placementAt(list, viaOnlyLongSeason, "only season %d has aired since %s began in %d", only,
-			p.rel.Group, since)
+		return p.placementAt(list, viaOnlyLongSeason, "only season %d has aired since %d, the first year of such releases",
+			only, since)
 	}
 	return p.placementAt(list, viaOnlyLongSeason, "only season %d has as many episodes", only)
 }
+
+// IsOlderThanGroup reports whether the season that the lists give, or all of the entry, had ended when the group of the
+// files began to release.
+func (r Resolution) IsOlderThanGroup(s Series) bool {
+	list := regularSlots(r.Entry)
+	if r.Mapping != nil && r.Mapping.Season > 0 {
+		list = seasonSlots(list, r.Mapping.Season)
+	}
+	return len(list) > 0 && allBefore(groupYear(s.Files[0].Release), list)
+}
+
+func allBefore(year int, list []slot) bool {
+	return !slices.ContainsFunc(list, func(s slot) bool { return s.aired.IsZero() || s.aired.Year() >= year })
+}
+
+// streamRE matches how releases of a stream have been named since 2020: "(B-Global 1920x1080 HEVC AAC MKV)".
+var streamRE = lazyregexp.New(`\([A-Z][\w -]* \d{3,4}x\d{3,4} (?:AVC|HEVC) [\w.]+ (?:MKV|MP4)\)`)
 
 // groupYear returns the first year in which all groups of a release existed, 0 if unknown. A disc may be of an older
 // work, and so may a name that says so or has a year.
@@ -301,6 +322,9 @@ func groupYear(r release.Release) (year int) {
 	}
 	for _, group := range strings.FieldsFunc(r.Group, func(c rune) bool { return strings.ContainsRune("&×+", c) }) {
 		year = max(year, words().groupYears[title.Compact(group)])
+	}
+	if streamRE().MatchString(r.Name) {
+		year = max(year, 2020)
 	}
 	return year
 }
@@ -348,14 +372,10 @@ func (p *placer) differsFromShowTitle() bool {
 		return false
 	}
 	return slices.ContainsFunc(p.titles, func(o entryTitle) bool {
+		rest, longer := strings.CutPrefix(title.Compact(t.norm), title.Compact(o.norm))
 		return title.Script(o.norm) == title.Script(t.norm) && (o.primary || p.isShowTitle(o.norm, title.MayBeReading)) &&
-			(continuesWithoutSpace(t.norm, o.norm) || t.hasOtherPartThan(o))
+			(longer && rest != "" && hasSpacelessScript(o.norm) && !isDigit(rest[0]) || t.hasOtherPartThan(o))
 	})
-}
-
-func continuesWithoutSpace(norm, shorter string) bool {
-	rest, ok := strings.CutPrefix(title.Compact(norm), title.Compact(shorter))
-	return ok && rest != "" && hasSpacelessScript(shorter) && !isDigit(rest[0])
 }
 
 const maxPartSimilarity = 0.5 // parts that are more alike may be two spellings of one

@@ -138,6 +138,7 @@ func TestTheGroupsFirstYearTellsTheSeasonOfASubtitle(t *testing.T) {
 	}
 	by := func(group string) func(*release.Release) { return func(r *release.Release) { r.Group = group } }
 	old := func(r *release.Release) { r.Name = "★老番★" + r.Name }
+	stream := func(r *release.Release) { r.Name += " (B-Global 1920x1080 HEVC AAC MKV)" }
 	disc := func(r *release.Release) { r.Source = "BluRay" }
 	none, some := season(0, "1-2@2013-08-01"), season(0, "1-4@2021-08-01")
 	for _, row := range []struct {
@@ -149,6 +150,7 @@ func TestTheGroupsFirstYearTellsTheSeasonOfASubtitle(t *testing.T) {
 		{"a group of 2017", none, []func(*release.Release){by("LoliHouse")}, "S03E03"},
 		{"with a group of unknown age", none, []func(*release.Release){by("Quiet&LoliHouse")}, "S03E03"},
 		{"a group of unknown age", none, []func(*release.Release){by("Quiet")}, "S01E03?"},
+		{"a stream", none, []func(*release.Release){by("Quiet"), stream}, "S03E03"},
 		{"a disc may be older", none, []func(*release.Release){by("LoliHouse"), disc}, "S01E03?"},
 		{"a work that is said to be old", none, []func(*release.Release){by("LoliHouse"), old}, "S01E03?"},
 		{"the season of the name", none, []func(*release.Release){by("LoliHouse"), inSeason(2)}, "S02E03"},
@@ -166,6 +168,12 @@ func TestTheGroupsFirstYearTellsTheSeasonOfASubtitle(t *testing.T) {
 	got, _ := decideFolder(&world{entries: []*Entry{two}}, rel("Salt Gull Homeward", by("LoliHouse")), 3)
 	if got[0] != "S01E03?" {
 		t.Errorf("two seasons since then: %s", got[0])
+	}
+	older := series(30, "Salt Gull", "塩鴎", 2010, season(1, "1-12@2010-04-07"), season(2, "1-24@2012-04-07"),
+		season(3, "1-12@2013-04-06")).alt("Salt Gull Homeward")
+	if got, _ = decideFolder(&world{entries: []*Entry{older}}, rel("Salt Gull Homeward", by("LoliHouse")), 14); got[0] !=
+		"S02E14" {
+		t.Errorf("a show that is older than the group: %s", got[0])
 	}
 }
 
