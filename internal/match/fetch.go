@@ -98,7 +98,9 @@ func (j *resolveJob) nextToFetch() int {
 		return -1
 	}
 	c := j.pool[next]
-	unnecessary := decidableWithoutDetails(c) && !j.hasCloseRival(next)
+	near := func(o scoredContender) bool { return j.maxScore(o) > c.score-0.1 }
+	unnecessary := decidableWithoutDetails(c) && !slices.ContainsFunc(j.pool[:next], near) &&
+		!slices.ContainsFunc(j.pool[next+1:], near)
 	if p := j.maxScore(c); p < minScoreToFetch || p+fetchScoreStep < best || unnecessary {
 		return j.nextRivalToFetch(spent)
 	}
@@ -166,11 +168,6 @@ const (
 // can, but a series always needs its seasons.
 func decidableWithoutDetails(c scoredContender) bool {
 	return c.hit.Kind == Movie && c.match.sim >= simExact
-}
-
-func (j *resolveJob) hasCloseRival(i int) bool {
-	near := func(o scoredContender) bool { return j.maxScore(o) > j.pool[i].score-0.1 }
-	return slices.ContainsFunc(j.pool[:i], near) || slices.ContainsFunc(j.pool[i+1:], near)
 }
 
 const fetchScoreStep = 0.01 // scores closer than this count as equal

@@ -125,7 +125,9 @@ func searchTexts(titles []release.Title) (whole, bases, parts, pieces []string) 
 	seen := map[string]bool{}
 	add := func(t string) {
 		t = searchText(t)
-		if k := strings.ToLower(t); t != "" && !seen[k] && (isSearchable(t) || len(titles) == 1 && len(out) == 0) {
+		long := utf8.RuneCountInString(t) >= 2 ||
+			strings.ContainsFunc(t, func(r rune) bool { return r > unicode.MaxLatin1 }) // one Han character may be a word
+		if k := strings.ToLower(t); t != "" && !seen[k] && (long || len(titles) == 1 && len(out) == 0) {
 			seen[k] = true
 			out = append(out, t)
 		}
@@ -203,12 +205,6 @@ func searchText(s string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
-}
-
-// isSearchable reports whether a text is long enough to search for. A single Latin letter is not.
-func isSearchable(t string) bool {
-	word := func(r rune) bool { return r > unicode.MaxLatin1 } // one Han character may be a word
-	return utf8.RuneCountInString(t) >= 2 || strings.ContainsFunc(t, word)
 }
 
 // SubtitleMarks are the texts that separate a title from its subtitle.

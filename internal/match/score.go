@@ -185,15 +185,10 @@ func (c *scoredContender) lastAirYear() int {
 	if c.hit.Kind == Movie {
 		return c.hit.Year
 	}
-	last := 0
-	if c.entry != nil {
-		for _, s := range c.entry.Seasons {
-			for _, e := range s.Episodes {
-				last = max(last, YearOf(e.AirDate))
-			}
-		}
+	if c.entry == nil {
+		return 0
 	}
-	return last
+	return slices.Max(append(c.entry.airYears(), 0))
 }
 
 func (c *scoredContender) weighKind(s Series) {

@@ -196,18 +196,13 @@ func (p *placer) singleSpecial(hits []slot, why lang.Text) placement {
 	}
 	switch {
 	case len(numbers) > 1, len(hits) == 0:
-	case len(hits) == 1 && (len(numbers) == 0 || numbers[0] <= 1 || n == p.numberInName(hits[0])):
+	case len(hits) == 1 && (len(numbers) == 0 || numbers[0] <= 1 ||
+		n == p.specialNames[slices.Index(p.specials, hits[0])].number):
 		return p.placementAt(hits, viaSpecialTitle, "%s", why)
 	case len(hits) > 1 && n >= 1 && n <= len(hits):
 		return p.placementAt(hits[n-1:n], viaSpecialOrder, "%s (several match)", why)
 	}
 	return placement{}
-}
-
-func (p *placer) numberInName(special slot) int {
-	return p.specialNames[slices.IndexFunc(p.specials, func(s slot) bool {
-		return s.episode.Number == special.episode.Number
-	})].number
 }
 
 // placeBySpecialDate takes the special of the date or year in the name, if no regular episode aired then.

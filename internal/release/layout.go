@@ -117,14 +117,10 @@ func (p *layoutStage) endsTitleBrackets(k int) bool {
 	if p.isFilmWord(s.span) || len(p.titleSpans) == 1 && p.w.tokens[s.from].tag == tagDate {
 		return false // the title follows
 	}
+	isTitle := len(p.titleSpans) == 1 && k+1 < len(p.segments) && p.isEpisodeNumber(p.segments[k+1].span) &&
+		p.hasNoStrongTag(s.span) // although its words could be tags: "[Group][Free!][11]"
 	return p.isEpisodeNumber(s.span) ||
-		k > 0 && len(p.titleSpans) > 0 && !p.mostlyPlainWords(s.span) && !p.isPromo(s.span) && !p.isTitleOfTagWords(k)
-}
-
-// isTitleOfTagWords reports whether the k-th segment is a title although its words could be tags: "[Group][Free!][11]".
-func (p *layoutStage) isTitleOfTagWords(k int) bool {
-	return len(p.titleSpans) == 1 && k+1 < len(p.segments) && p.isEpisodeNumber(p.segments[k+1].span) &&
-		p.hasNoStrongTag(p.segments[k].span)
+		k > 0 && len(p.titleSpans) > 0 && !p.mostlyPlainWords(s.span) && !p.isPromo(s.span) && !isTitle
 }
 
 // holdsTitle reports whether a segment outside brackets holds a title.
