@@ -346,8 +346,7 @@ func (p *markerStage) markCounter(i int) {
 		}
 	}
 	to, hi := i+1, max(t.num, t.rangeEnd)
-	if !p.w.isDotted && p.w.isPlainNumber(i-1) && p.w.gapBefore(i) == "." && leadingDigits(p.w.word(i)) == 1 &&
-		t.rangeEnd == 0 { // the ".5話" of "第12.5話"
+	if p.isDecimalOfCounter(i) {
 		if from = i - 1; from > 0 && p.w.tokens[from-1].end == p.w.tokens[from].start &&
 			isOneOf(p.w.lower(from-1), "第", "제") {
 			from--
@@ -364,6 +363,12 @@ func (p *markerStage) markCounter(i int) {
 	}
 	p.setEpisodes(from, to, lo, hi)
 	p.isBatch = p.isBatch || hi > lo && lo == 1
+}
+
+// isDecimalOfCounter reports whether the counter at i is the ".5話" of "第12.5話".
+func (p *markerStage) isDecimalOfCounter(i int) bool {
+	return !p.w.isDotted && p.w.isPlainNumber(i-1) && p.w.gapBefore(i) == "." && leadingDigits(p.w.word(i)) == 1 &&
+		p.w.tokens[i].rangeEnd == 0
 }
 
 // fillsBracket reports whether a bracket holds only the counter at i and the number before it: "(1-23话)".
