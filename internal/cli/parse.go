@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,6 +26,8 @@ func newParse(f *factory) *cobra.Command {
 		if c.format == "table" {
 			render = writeParsedTable
 		}
+		// What a name allocates is soon garbage: fewer collections take less time, for 4 MB of memory.
+		defer debug.SetGCPercent(debug.SetGCPercent(200))
 		return errors.Join(parseNames(c.args, f.streams.In, out, render), out.Flush())
 	})
 }
