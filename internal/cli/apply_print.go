@@ -219,8 +219,7 @@ func describeUnit(op *report.Op, u *organize.Unit) {
 
 func warnDamagedJournal(f *factory, out *apply.Outcome) {
 	if out.DamagedMarks > 0 {
-		f.warn("%d lines of the journal are damaged: their content is unknown, and they are kept",
-			out.DamagedMarks)
+		f.warn("%d lines of the journal are damaged: their content is unknown, and they are kept", out.DamagedMarks)
 	}
 }
 

@@ -5,11 +5,13 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/config"
@@ -314,15 +316,11 @@ func suggestOlderRun(f *factory, e *apply.Engine, args []string) error {
 }
 
 func matchesGlob(glob, name string) bool {
-	if whole, _ := path.Match(glob, name); whole {
-		return true
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		if ok, _ := path.Match(glob, part); ok {
-			return true
-		}
-	}
-	return false
+	glob, name = norm.NFC.String(glob), norm.NFC.String(name) // a Mac writes names in another normal form
+	return slices.ContainsFunc(append(strings.Split(name, "/"), name), func(part string) bool {
+		ok, _ := path.Match(glob, part)
+		return ok
+	})
 }
 
 func newVerify(f *factory) *cobra.Command {

@@ -132,9 +132,9 @@ func (o *organizeRun) run(cmd *cobra.Command, args []string) error {
 // interactiveCommand returns this command with --interactive, "anivault organize --interactive PATH --to DIR".
 func (o *organizeRun) interactiveCommand(cmd *cobra.Command) string {
 	line := "anivault organize --interactive " + o.match.inputArgs()
-	for _, name := range []string{"to", "to-tv", "to-movies", "mode", "layout", "order", "in-place"} {
+	for _, name := range []string{"to", "to-tv", "to-movies", "mode", "or", "layout", "order", "in-place"} {
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
-			line += " --" + name + "=" + ui.ShellWord(flag.Value.String())
+			line += strings.TrimSuffix(" --"+name+"="+ui.ShellWord(flag.Value.String()), "=true")
 		}
 	}
 	return line

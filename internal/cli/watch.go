@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -195,7 +196,7 @@ func (w *watchRun) printEvent(e watch.Event, name string, err error) {
 		w.f.say("%s is back\n", where)
 	case watch.NoNotices:
 		w.f.warn("%s sends no notifications (%v): it is scanned every %s", where, err, ui.Countdown(w.cfg.Watch.Poll))
-		if watch.IsWatchLimit(err) {
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE) { // the limit of watches
 			printHint(w.f.streams, "raise the limit: "+
 				"sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512")
 		}

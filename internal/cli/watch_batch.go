@@ -21,7 +21,7 @@ import (
 	"github.com/anivault/anivault/internal/watch"
 )
 
-func (w *watchRun) organizeBatch(ctx context.Context, dirs []string) watch.Result {
+func (w *watchRun) organizeBatch(ctx context.Context, settled map[string][]watch.Entry) watch.Result {
 	if !w.targetsAvailable() || !w.resume(ctx) {
 		return watch.Result{RetryAll: true}
 	}
@@ -33,15 +33,12 @@ func (w *watchRun) organizeBatch(ctx context.Context, dirs []string) watch.Resul
 		return w.handleError(ctx, err)
 	}
 	o.planner = organize.NewPlanner(o.options, &o.disk)
-	wanted := map[string]bool{}
-	for _, dir := range dirs {
-		wanted[dir] = true
-	}
-	o.match.recordWriter, o.match.onFolder = o, w.recordFolders(wanted, o)
+	o.match.recordWriter = o
+	o.match.onFolder = func(real string, entries []library.Entry) { w.recordFolder(settled, o, real, entries) }
 	quiet := *w.f
 	quiet.quiet = true
 	o.match.f = &quiet
-	err = o.match.run(ctx, w.cfg, w.walkFolders(wanted, &o.match))
+	err = o.match.run(ctx, w.cfg, w.walkFolders(settled, &o.match))
 	if known, ok := errors.AsType[*exitError](err); err != nil && (!ok || known.code != exitIncomplete) {
 		return w.handleError(ctx, err)
 	}
@@ -72,21 +69,26 @@ func (w *watchRun) organizeBatch(ctx context.Context, dirs []string) watch.Resul
 	return result
 }
 
-func (w *watchRun) recordFolders(wanted map[string]bool, o *organizeRun) func(real string, entries []library.Entry) {
-	return func(real string, entries []library.Entry) {
-		dir := w.relativePath(real)
-		isVideo := func(e library.Entry) bool { return e.Info != nil }
-		if wanted[dir] || wanted[path.Dir(dir)] && !slices.ContainsFunc(entries, isVideo) {
-			o.disk.AddWalked(real, entries)
-		}
+// recordFolder removes a folder that has changed since it settled: a download may have begun meanwhile.
+func (w *watchRun) recordFolder(settled map[string][]watch.Entry, o *organizeRun, real string, list []library.Entry) {
+	dir := w.relativePath(real)
+	if !slices.EqualFunc(settled[dir], list, func(before watch.Entry, now library.Entry) bool {
+		return before.Name == now.Name && (now.Info == nil || // no video
+			before.Size == now.Info.Size && before.MTime == now.Info.MTime.UnixNano())
+	}) {
+		delete(settled, dir)
+	}
+	isVideo := func(e library.Entry) bool { return e.Info != nil }
+	if settled[dir] != nil || settled[path.Dir(dir)] != nil && !slices.ContainsFunc(list, isVideo) {
+		o.disk.AddWalked(real, list)
 	}
 }
 
-func (w *watchRun) walkFolders(wanted map[string]bool, o *matchOptions) run.Producer {
+func (w *watchRun) walkFolders(settled map[string][]watch.Entry, o *matchOptions) run.Producer {
 	walk := run.Walk([]string{w.path}, o.walkOptions(w.cfg))
 	return func(ctx context.Context, yield func(run.Batch) error) error {
 		return walk(ctx, func(b run.Batch) error {
-			if b.Err == nil && wanted[w.relativePath(b.AbsDir)] { // package watch reports unreadable folders itself
+			if b.Err == nil && settled[w.relativePath(b.AbsDir)] != nil { // package watch reports unreadable folders itself
 				return yield(b)
 			}
 			return nil

@@ -53,7 +53,7 @@ func (c conflictGroups) merge(a, b *video) {
 }
 
 func (p *Planner) labelSameNames() {
-	groups := groupSameNames(p.videos)
+	groups := p.groupSameNames()
 	if len(groups) == 0 {
 		return
 	}
@@ -61,7 +61,7 @@ func (p *Planner) labelSameNames() {
 		p.labelGroup(group)
 	}
 	p.videos = dropSkipped(p.videos)
-	for _, group := range groupSameNames(p.videos) {
+	for _, group := range p.groupSameNames() {
 		var all []string
 		for _, v := range group {
 			all = append(all, v.recordPath())
@@ -99,9 +99,17 @@ func (v *video) sharesEpisode(other *video) bool {
 		slices.ContainsFunc(v.work.Episodes, func(n int) bool { return slices.Contains(other.work.Episodes, n) })
 }
 
-func groupSameNames(videos []*video) [][]*video {
-	named := slices.DeleteFunc(slices.Clone(videos), func(v *video) bool { return v.isInPlace })
-	return groupDuplicates(named, func(v *video) nameKey { return v.nameKeyOf(v.targetStem()) })
+// groupSameNames groups the videos that would get the same name, and those of one episode: their names may differ in
+// where they are shortened.
+func (p *Planner) groupSameNames() [][]*video {
+	named := slices.DeleteFunc(slices.Clone(p.videos), func(v *video) bool { return v.isInPlace })
+	return groupDuplicates(named, func(v *video) nameKey {
+		if v.work.Kind == "tv" && p.opts.Layout.Name != CustomLayout {
+			number := strconv.Itoa(v.named.Season) + "x" + p.opts.Layout.formatEpisodes(v.named.Episodes)
+			return nameKey{v.target, v.folder.key, number + v.label}
+		}
+		return v.nameKeyOf(v.targetStem())
+	})
 }
 
 // groupDuplicates returns the groups of two or more items with the same key, in the order of their first items.

@@ -29,31 +29,32 @@ var folderIDsJSON []byte
 
 // folderName holds the parts of a folder's name, such as "Show (2020) {tvdb-77} {edition-Extended}".
 type folderName struct {
-	title   string // including the year
-	id      string // such as "tvdb-77"; "" if the name has none
+	title   string   // including the year
+	ids     []string // such as "tvdb-77"
 	edition string
 }
 
-func parseFolderName(name string) (f folderName) {
+func parseFolderName(name string) folderName {
 	if text, ok := strings.CutSuffix(name, "}"); ok {
 		if i := strings.LastIndex(text, " {edition-"); i >= 0 {
-			name, f.edition = name[:i], text[i+len(" {edition-"):]
+			f := parseFolderName(name[:i])
+			f.edition = text[i+len(" {edition-"):]
+			return f
 		}
 	}
-	f.title = name
 	for _, form := range folderIDForms() {
 		text, ok := strings.CutSuffix(name, form.End)
 		i := strings.LastIndex(text, form.Begin[:1])
 		if end := i + len(form.Begin); ok && i >= 0 && end < len(text) && strings.EqualFold(text[i:end], form.Begin) {
-			id := strings.TrimLeft(strings.ToLower(text[end:]), "0")
-			f.title, f.id = strings.TrimSpace(text[:i]), form.Catalogue+"-"+id
-			break
+			f := parseFolderName(strings.TrimSpace(text[:i]))
+			f.ids = append(f.ids, form.Catalogue+"-"+strings.TrimLeft(strings.ToLower(text[end:]), "0"))
+			return f
 		}
 	}
-	return f
+	return folderName{title: name}
 }
 
-// ids returns the IDs of a work in the format of folderName.id, the most reliable first.
+// ids returns the IDs of a work in the format of folderName.ids, the most reliable first.
 func (v *video) ids() []string {
 	if v.anime > 0 {
 		return []string{"anidb-" + strconv.Itoa(v.anime)}
@@ -83,9 +84,9 @@ func catalogueOf(folder string) string {
 // hasOtherID reports whether a folder's name has an ID of a catalogue in which the work has an ID too. The caller has
 // already searched for the work's own IDs, so the folder is of another work.
 func (v *video) hasOtherID(folder string) bool {
-	catalogue, _, found := strings.Cut(parseFolderName(folder).id, "-")
-	return found && slices.ContainsFunc(v.ids(), func(id string) bool {
-		return strings.HasPrefix(id, catalogue+"-")
+	return slices.ContainsFunc(parseFolderName(folder).ids, func(other string) bool {
+		catalogue, _, _ := strings.Cut(other, "-")
+		return slices.ContainsFunc(v.ids(), func(id string) bool { return strings.HasPrefix(id, catalogue+"-") })
 	})
 }
 
@@ -94,7 +95,7 @@ func (v *video) hasOtherID(folder string) bool {
 // any folder. A show's titles in other languages come last.
 func (d *folderIndex) findWorkFolders(in *folder, v *video, edition string, titles bool) []string {
 	for _, id := range v.ids() {
-		if found := d.filterByEdition(in, v, in.subfoldersBy(id), edition); len(found) > 0 {
+		if found := d.filterByEdition(in, v, d.subfoldersBy(in, id), edition); len(found) > 0 {
 			return found
 		}
 	}
@@ -131,17 +132,15 @@ func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string
 		return nil
 	}
 	noOtherWork := func(key string) []string {
-		return slices.DeleteFunc(d.filterByEdition(in, v, in.subfoldersBy(key), edition), func(name string) bool {
+		return slices.DeleteFunc(d.filterByEdition(in, v, d.subfoldersBy(in, key), edition), func(name string) bool {
 			return v.hasOtherID(name) || catalogueOf(name) == "anidb" || d.hasNFOOfOther(in, v.work.Entry, name)
 		})
 	}
-	if found := noOtherWork(titleKey(title, ui.Number(v.facts.year))); len(found) > 0 {
+	found := noOtherWork(titleKey(title, ui.Number(v.facts.year)))
+	if len(found) > 0 || v.work.Kind != "tv" || d.hasShowWithYear(in, title) {
 		return found
 	}
-	if v.work.Kind != "tv" || in.hasTitleWithYear(title) {
-		return nil
-	}
-	found := noOtherWork(titleKey(title, ""))
+	found = noOtherWork(titleKey(title, ""))
 	if len(found) == 0 || d.hasOtherYear(joinPath(in.path, found[0]), v.facts.year) {
 		return nil
 	}
@@ -150,7 +149,7 @@ func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string
 }
 
 // subfoldersBy returns the names of the subfolders with an ID, or with a titleKey.
-func (f *folder) subfoldersBy(key string) []string {
+func (d *folderIndex) subfoldersBy(f *folder, key string) []string {
 	if f.subfolders != nil {
 		return f.subfolders[key]
 	}
@@ -161,8 +160,11 @@ func (f *folder) subfoldersBy(key string) []string {
 			title, year := name.title, ""
 			if m := yearSuffix().FindStringSubmatch(title); m != nil {
 				title, year = m[1], m[2]
+			} else if r := release.Parse(title + "/x.mkv").Folder; r.Year > 0 && len(r.Seasons) == 0 &&
+				d.workKindOf(f.path, item.Name) != "" { // a release, and no folder of several films
+				name.ids = append(name.ids, titleKey(r.Title, ui.Number(r.Year)))
 			}
-			for _, key := range []string{name.id, titleKey(title, year)} {
+			for _, key := range append(name.ids, titleKey(title, year)) {
 				f.subfolders[key] = append(f.subfolders[key], item.Name)
 			}
 		}
@@ -188,11 +190,12 @@ func titleKey(title, year string) string {
 // yearSuffix matches a folder's title and the year after it.
 var yearSuffix = lazyregexp.New(`^(.+) \((\d{4})\)$`)
 
-// hasTitleWithYear reports whether a subfolder without ID has this title and a year, so the title is ambiguous.
-func (f *folder) hasTitleWithYear(title string) bool {
+// hasShowWithYear reports whether a show's subfolder without ID has this title and a year, so the title is ambiguous.
+func (d *folderIndex) hasShowWithYear(in *folder, title string) bool {
 	bare := titleKey(title, "")
-	for key := range f.subfolders {
-		if bare != "" && key != bare && strings.HasPrefix(key, bare) {
+	for key, names := range in.subfolders {
+		if bare != "" && key != bare && strings.HasPrefix(key, bare) &&
+			slices.ContainsFunc(names, func(name string) bool { return d.workKindOf(in.path, name) != "movie" }) {
 			return true
 		}
 	}
@@ -237,7 +240,7 @@ func (d *folderIndex) foldersByNFO(in *folder) map[Entry][]string {
 	in.byNFO = map[Entry][]string{}
 	for i := range in.items {
 		item := &in.items[i]
-		if item.Type != TypeDir || parseFolderName(item.Name).id != "" {
+		if item.Type != TypeDir || parseFolderName(item.Name).ids != nil {
 			continue
 		}
 		for _, file := range workNFOs(item.Name) {
@@ -335,6 +338,9 @@ func (p *Planner) compareWithExisting() (renamed []*video) {
 				renamed = append(renamed, p.planRenames(v, at, name)...)
 			}
 			v.folder, v.targetPath = at, joinPath(at.path, name)
+			if v.work.Kind == "movie" {
+				v.entry.folder = at // for what belongs to the folder of the film
+			}
 			v.stemLength = len(v.targetPath) - len(path.Ext(name))
 			v.isInPlace = true
 			sources[joinPath(dir.path, name)] = v
@@ -359,18 +365,21 @@ func (p *Planner) compareWithExisting() (renamed []*video) {
 	return renamed
 }
 
-// searchFolders returns the folders that may already hold a video: its target folder, and for a series with its own
-// folder also that folder and those of all seasons.
+// searchFolders returns the folders that may already hold a video: its target folder, for a film also the folder above,
+// and for a series with its own folder also that folder and all in it.
 func (p *Planner) searchFolders(v *video) []*targetFolder {
 	e, out := v.entry, []*targetFolder{v.folder}
-	if v.work.Kind != "tv" || !p.opts.Layout.hasOwnFolder("tv") || e.folder.path == "." {
+	if !p.opts.Layout.hasOwnFolder(v.work.Kind) || e.folder.path == "." {
 		return out
+	}
+	if v.work.Kind == "movie" {
+		return append(out, p.folders.chooseTarget(v.target, path.Dir(e.folder.path)))
 	}
 	if e.folders == nil {
 		e.folders = []*targetFolder{e.folder}
 		show := p.folders.contents(v.target, e.folder)
 		for i := range show.items {
-			if item := &show.items[i]; item.Type == TypeDir && library.IsSeasonFolder(item.Name) {
+			if item := &show.items[i]; item.Type == TypeDir {
 				e.folders = append(e.folders, p.folders.chooseTarget(v.target, joinPath(e.folder.path, item.Name)))
 			}
 		}
@@ -469,12 +478,17 @@ type existingVideo struct {
 	release.Release
 }
 
+// discFolder matches the folder of a disc in that of its film.
+var discFolder = lazyregexp.New(`(?i)^(?:BDMV|VIDEO_TS|HVDVD_TS)$`)
+
 // existingVideos returns the videos in a folder, except extras and samples.
 func (f *folder) existingVideos() []existingVideo {
 	if f.parsedVideos == nil {
 		f.parsedVideos = []existingVideo{}
 		for i := range f.items {
-			if item := &f.items[i]; item.Type != TypeDir && library.IsVideo(item.Name) {
+			item := &f.items[i]
+			isDisc := item.Type == TypeDir && discFolder().MatchString(item.Name)
+			if isDisc || item.Type != TypeDir && library.IsVideo(item.Name) {
 				r := release.Parse(path.Join(path.Base(f.path), item.Name))
 				if !r.Extra && !library.IsExtraName(item.Name) {
 					f.parsedVideos = append(f.parsedVideos, existingVideo{joinPath(f.path, item.Name), r})
@@ -486,11 +500,15 @@ func (f *folder) existingVideos() []existingVideo {
 }
 
 // videosOfSameWork returns the videos in a folder that hold the same episode or film. It omits other parts of it. In
-// the show's own folder, a number without a season counts as season 1.
-func (f *folder) videosOfSameWork(v *video, isShow bool) (out []*existingVideo) {
+// the folder of a film, all do. In the show's own folder, a number without a season counts as season 1.
+func (f *folder) videosOfSameWork(v *video, isOwn bool) (out []*existingVideo) {
 	videos := f.existingVideos()
 	for i := range videos {
 		e := &videos[i]
+		if v.work.Kind == "movie" && !isOwn && titleKey(e.Title, ui.Number(e.Year)) !=
+			titleKey(v.facts.title, ui.Number(v.facts.year)) {
+			continue
+		}
 		if v.work.Kind == "tv" {
 			if !slices.ContainsFunc(e.Episodes, func(n float64) bool {
 				return n == float64(int(n)) && slices.Contains(v.named.Episodes, int(n))
@@ -498,7 +516,7 @@ func (f *folder) videosOfSameWork(v *video, isShow bool) (out []*existingVideo) 
 				continue
 			}
 			season, known := e.Season()
-			if !known && isShow {
+			if !known && isOwn {
 				season, known = 1, true
 			}
 			if !known || season != v.named.Season {

@@ -451,6 +451,76 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			[]string{"link a.mkv > " + ours + "/Season 01/" + file},
 		},
 		{
+			"folders as Emby's users call them, with several ids, and a film that has another one's", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/out/Serie [tmdb-1]/", "/out/Ein Film [tmdbid-7] [imdbid-tt9]/",
+				"/out/Film (2001) [tmdb-9]/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), film("/in/b.mkv", 7), film("/in/c.mkv", 8)},
+			[]string{
+				"link a.mkv > Serie [tmdb-1]/Season 01/" + file,
+				"link b.mkv > Ein Film [tmdbid-7] [imdbid-tt9]/Ein Film [tmdbid-7] [imdbid-tt9].mkv",
+				"link c.mkv > Film (2001) [tmdbid-8]/Film (2001) [tmdbid-8].mkv",
+			},
+		},
+		{
+			"folders that are called as releases are", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/out/Show.2020/Season 1/", "/out/Film.2001.1080p.BluRay-GRP/x.mkv",
+				"/out/Other [2001] [720p]/trailers/x.mkv"),
+			[]report.Record{
+				tv("/in/a.mkv", 1, 1), film("/in/b.mkv", 7),
+				with(film("/in/c.mkv", 8), func(r *report.Record) { r.Title = "Other" }),
+			},
+			[]string{
+				"link a.mkv > Show.2020/Season 1/" + file,
+				"link c.mkv > Other (2001) [tmdbid-8]/Other (2001) [tmdbid-8].mkv",
+				"exists /in/b.mkv (/out/Film.2001.1080p.BluRay-GRP/x.mkv)",
+			},
+		},
+		{
+			"another release of the episode is in a folder that is called as the release is", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/out/"+ours+"/Show.S01.1080p-GRP/01.mkv", "/out/"+ours+"/Buch 1/Show S01E02.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 2)},
+			[]string{
+				"exists /in/a.mkv (/out/" + ours + "/Show.S01.1080p-GRP/01.mkv)",
+				"exists /in/b.mkv (/out/" + ours + "/Buch 1/Show S01E02.mkv)",
+			},
+		},
+		{
+			"films without folders", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/in/b.srt", "/out/Silver Rail (2001) 1080p.mkv", "/out/Other.mkv = /in/b.mkv"),
+			[]report.Record{
+				with(film("/in/a.mkv", 7), func(r *report.Record) { r.Title = "Silver Rail" }), film("/in/b.mkv", 8),
+			},
+			[]string{
+				"link b.srt > Other.srt", "in place: 1", "exists /in/a.mkv (/out/Silver Rail (2001) 1080p.mkv)",
+			},
+		},
+		{
+			"a film's disc", nil, tree("/in/a.mkv", "/out/Film (2001)/VIDEO_TS/VTS_01_1.VOB"),
+			[]report.Record{film("/in/a.mkv", 7)},
+			[]string{"exists /in/a.mkv (/out/Film (2001)/VIDEO_TS)"},
+		},
+		{
+			"a film of the show's title", nil,
+			tree("/in/a.mkv", "/out/Show/Season 1/Show S01E01.mkv", "/out/Show (1999)/Show (1999).mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"exists /in/a.mkv (/out/Show/Season 1/Show S01E01.mkv)"},
+		},
+		{
+			"a film's folder has a name that not every system takes", nil,
+			tree("/in/a.mkv", "/out/Film? (2001)/poster.jpg"),
+			[]report.Record{film("/in/a.mkv", 7)},
+			[]string{"link a.mkv > Film? (2001)/Film (2001).mkv"},
+		},
+		{
+			"a label in the library that no name may have", func(o *Options) { o.RenameExisting = true },
+			tree("/in/a.mkv", "/out/"+ours+"/Season 01/Show S01E01 - [a:b].mkv = /in/a.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{
+				"move " + ours + "/Season 01/Show S01E01 - [a:b].mkv > " + ours +
+					"/Season 01/Show (2020) S01E01 - Title 1 - [a-b].mkv", "in place: 1",
+			},
+		},
+		{
 			"in place the point is another name",
 			func(o *Options) { o.Mode, o.Sources = ModeMove, []RootInfo{o.Targets[0]} },
 			tree("/out/Show/Season 1/a.mkv"),
@@ -519,6 +589,16 @@ func TestALibraryInOtherLanguagesGetsNoTwins(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A name is shortened by what stands behind it, which may differ for two files of one episode.
+func TestFilesOfAnEpisodeAreNoTwinsWhereNamesAreShortened(t *testing.T) {
+	long := func(r *report.Record) { r.EpisodeTitles = []string{strings.Repeat("long ", 60)} }
+	lines := planned(t, options(t, "jellyfin"), tree("/in/a.mkv", "/in/b.mkv", "/in/b.commentary.ja.srt", "/out/"),
+		with(tv("/in/a.mkv", 1, 1), long), with(tv("/in/b.mkv", 1, 1), long))
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "same_target ") || !strings.HasPrefix(lines[1], "same_target ") {
+		t.Errorf("%q", lines)
 	}
 }
 

@@ -74,8 +74,8 @@ func (v *video) setTarget(at *targetFolder, stem string) {
 	}
 	ext := path.Ext(v.item.Name)
 	v.folder = at
-	v.targetPath = joinPath(at.path, stem+v.label+ext)
-	v.stemLength = len(v.targetPath) - len(ext)
+	v.targetPath = joinPath(at.path, CleanName(stem+v.label+ext)) // names in the library may be unclean
+	v.stemLength = len(v.targetPath) - len(path.Ext(v.targetPath))
 }
 
 // renderWork renders the path of a series' folder or of a film's file.

@@ -160,11 +160,9 @@ func LinkTarget(folder, text string) string {
 	return path.Join(folder, text)
 }
 
-func (p *Planner) addNFOs() {
-	if !p.opts.NFO.Enabled && !p.opts.NFO.ForOrders && !p.opts.Renumber {
-		return
-	}
-	taken := map[nameKey]string{} // by target name of an NFO: the source that is copied there; "" if the NFO is new
+// takenNFOs returns, by the target name of an NFO, the source that is copied there.
+func (p *Planner) takenNFOs() map[nameKey]string {
+	taken := map[nameKey]string{}
 	for _, v := range p.videos {
 		for i := range v.ops {
 			if strings.HasSuffix(strings.ToLower(v.ops[i].To), ".nfo") {
@@ -172,7 +170,14 @@ func (p *Planner) addNFOs() {
 			}
 		}
 	}
-	shows := map[*plannedEntry]bool{}
+	return taken
+}
+
+func (p *Planner) addNFOs() {
+	if !p.opts.NFO.Enabled && !p.opts.NFO.ForOrders && !p.opts.Renumber {
+		return
+	}
+	taken, shows := p.takenNFOs(), map[*plannedEntry]bool{}
 	for _, v := range p.videos {
 		if v.kind != kindVideo || v.isBeingRenamed {
 			continue
@@ -259,7 +264,7 @@ func (p *Planner) addNFO(v *video, taken map[nameKey]string, at *targetFolder, n
 		}
 		return
 	}
-	taken[key] = ""
+	taken[key] = "" // it is new
 	dir := p.folders.contents(v.target, at)
 	if there := dir.findSimilar(name); len(there) > 0 {
 		if p.checkNFO(joinPath(dir.path, there[0].Name), n.Entry) {

@@ -41,14 +41,7 @@ var verbWords = [...]string{
 func (v Verb) String() string { return verbWords[v] }
 
 // ParseVerb returns the verb with the given word, except VerbNFO. It returns VerbNone for other words.
-func ParseVerb(word string) Verb {
-	for v := VerbLink; v < VerbNFO; v++ {
-		if verbWords[v] == word {
-			return v
-		}
-	}
-	return VerbNone
-}
+func ParseVerb(word string) Verb { return Verb(slices.Index(verbWords[VerbLink:VerbNFO], word) + 1) }
 
 // Mode is what a plan does with videos by default: the value of --mode.
 type Mode string

@@ -152,8 +152,7 @@ func (o *Options) matchedSkipReason(r *report.Record) (Code, lang.Text) {
 	return "", ""
 }
 
-// lacksOrder reports whether a record has season and episodes, but not both in TMDB's numbers and in those of its
-// order.
+// lacksOrder reports whether a record has numbers, but not both TMDB's and those of its order.
 func lacksOrder(r *report.Record) bool {
 	there := r.Orders.In(r.Order) != nil || strings.HasPrefix(r.Order, orders.GroupPrefix)
 	return r.Order != "" && (r.Season != nil || r.Orders.In(orders.TMDB) != nil) &&

@@ -34,7 +34,7 @@ func (p *Planner) chooseAnime() {
 	whole, perAnime := map[entryKey]bool{}, map[entryKey]string{} // what the library has of each show
 	keyOf := func(v *video) entryKey { return entryKey{Entry: v.work.Entry, target: v.target} }
 	foldersBy := func(v *video, key string) []string {
-		return p.folders.contents(v.target, p.folders.chooseTarget(v.target, ".")).subfoldersBy(key)
+		return p.folders.subfoldersBy(p.folders.contents(v.target, p.folders.chooseTarget(v.target, ".")), key)
 	}
 	foldersOfAnime := func(v *video) []string {
 		if v.orders.In(orders.AniDB) == nil {

@@ -185,8 +185,7 @@ func foldersToKeep(videos []*video) []Folder {
 		}
 	}
 	slices.SortFunc(out, func(a, b Folder) int {
-		return cmp.Or(cmp.Compare(a.Target, b.Target),
-			cmp.Compare(a.Path, b.Path))
+		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path))
 	})
 	return slices.Compact(out)
 }

@@ -83,9 +83,7 @@ func (m *Machine) Observe(now time.Time, dir string, entries []Entry) {
 		f.stableSince = before.stableSince
 	default:
 		for _, e := range before.entries {
-			_, found := slices.BinarySearchFunc(entries, e.Name,
-				func(e Entry, name string) int { return strings.Compare(e.Name, name) })
-			if e.Dir && !found {
+			if _, found := find(entries, e.Name); e.Dir && !found {
 				m.Remove(path.Join(dir, e.Name))
 			}
 		}
@@ -239,17 +237,15 @@ func (m *Machine) RetryLater(now time.Time, g *Group, first, limit time.Duration
 	m.retries[g.Dir] = retry{now.Add(min(wait, limit)), h.failures + 1}
 }
 
+func find(entries []Entry, name string) (i int, found bool) {
+	return slices.BinarySearchFunc(entries, name, func(e Entry, n string) int { return strings.Compare(e.Name, n) })
+}
+
 func isSubset(now, before []Entry) bool {
-	i := 0
-	for _, e := range now {
-		for i < len(before) && before[i].Name < e.Name {
-			i++
-		}
-		if i == len(before) || before[i] != e {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(now, func(e Entry) bool {
+		i, found := find(before, e.Name)
+		return !found || before[i] != e
+	})
 }
 
 // State is what a watch keeps on disk between runs of the program.

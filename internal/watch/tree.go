@@ -1,14 +1,12 @@
 package watch
 
 import (
-	"errors"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 
 	"github.com/fsnotify/fsnotify"
 
@@ -79,14 +77,6 @@ var fileSystemsWithoutNotices = map[string]bool{
 	"nfs": true, "cifs": true, "smb2": true, "fuse": true, "9p": true, "ceph": true,
 }
 
-// ErrNoNotices means that the file system sends no notices of changes.
-var ErrNoNotices = lang.Error("its file system sends no notifications")
-
-// IsWatchLimit reports whether an error means that the system's limit of watches is reached.
-func IsWatchLimit(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE)
-}
-
 // System receives the operating system's notices of changes. The caller must close it.
 type System struct {
 	tree     *Tree
@@ -100,21 +90,17 @@ type System struct {
 	noticesLost bool
 }
 
-// Listen starts to receive notices for a tree, and for extraDir, a folder outside it. It may return ErrNoNotices.
+// Listen starts to receive notices for a tree, and for extraDir, a folder outside it. Some file systems send none.
 func Listen(t *Tree, extraDir string) (*System, error) {
 	if fileSystemsWithoutNotices[t.root.Type] {
-		return nil, ErrNoNotices
+		return nil, lang.Error("its file system sends no notifications")
 	}
 	watcher, err := fsnotify.NewBufferedWatcher(64)
 	if err != nil {
 		return nil, err
 	}
 	s := &System{
-		tree:        t,
-		watcher:     watcher,
-		extraDir:    extraDir,
-		ready:       make(chan struct{}, 1),
-		changedDirs: map[string]bool{},
+		tree: t, watcher: watcher, extraDir: extraDir, ready: make(chan struct{}, 1), changedDirs: map[string]bool{},
 	}
 	_ = watcher.Add(extraDir) // on failure, a rescan finds its changes
 	s.done.Go(s.listen)

@@ -200,9 +200,10 @@ func (a *attic) IsBeingWritten(dir, name string) bool {
 	return locked(a, func() bool { return a.writing[path.Join(dir, name)] })
 }
 
-func (a *attic) batch(_ context.Context, dirs []string) Result {
+func (a *attic) batch(_ context.Context, settled map[string][]Entry) Result {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	dirs := slices.Sorted(maps.Keys(settled))
 	a.record("batch " + strings.Join(dirs, ", "))
 	if a.during != nil {
 		a.during(dirs)
@@ -412,7 +413,7 @@ func TestWatching(t *testing.T) {
 			a.is("1m0s batch Else, Show/Season 1")
 			a.write("Show/Season 2/1.mkv")
 			a.pass(time.Hour)
-			a.is("1h1m0s batch Show/Season 2, Show/Season 1")
+			a.is("1h1m0s batch Show/Season 1, Show/Season 2")
 		}},
 		{"folders that are renamed are looked at under their new name", func(a *attic) {
 			a.files["tmp/1.mkv"] = 1

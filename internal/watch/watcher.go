@@ -61,8 +61,8 @@ type Config struct {
 	Notices              Notices // nil: poll the folders instead, every Poll
 	// InputsDigest identifies the pins and the index. Skipped files are tried again when it changes.
 	InputsDigest func() string
-	// Batch organizes folders.
-	Batch func(ctx context.Context, dirs []string) Result
+	// Batch organizes folders, which had these entries when they settled. It removes those that have changed since.
+	Batch func(ctx context.Context, settled map[string][]Entry) Result
 	// Save writes the state to disk.
 	Save func() error
 	// OnEvent is called with each event, the folder or file that it concerns, and the cause, if any.
@@ -280,7 +280,7 @@ func (w *Watcher) runBatch(ctx context.Context, work batchWork) error {
 	for _, dir := range work.folders {
 		before[dir] = w.machine.Entries(dir)
 	}
-	result := w.Batch(ctx, work.folders)
+	result := w.Batch(ctx, before)
 	switch {
 	case result.Err != nil:
 		return result.Err
