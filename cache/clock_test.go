@@ -102,7 +102,7 @@ func check(t *testing.T, err error) {
 }
 
 // A process whose clock is ahead writes on while another clears the cache.
-func TestAClearingReachesRecordsOfAProcessThatIsAhead(t *testing.T) {
+func TestClearReachesRecordsFromAFastClock(t *testing.T) {
 	dir, clk := t.TempDir(), newClock()
 	ahead := open(t, dir, Options{Now: func() time.Time { return clk.Now().Add(time.Hour) }})
 	putAnswer(t, ahead, tvKey("1"), clk.Now(), day, 10)
@@ -161,7 +161,7 @@ func TestAfterAClockThatWasAheadAQuestionIsAskedOnce(t *testing.T) {
 	}
 }
 
-// A prune that is said to have been in the future is due, and what is dated ahead goes in 180 days at the latest.
+// A prune with a date in the future is due, and records with such a date are removed after at most 180 days.
 func TestAPruneInTheFutureIsDue(t *testing.T) {
 	s, clk := afterAWrongClock(t, 5*365*day, func(s *Store) {
 		putAnswer(t, s, tvKey("9"), s.opts.Now(), day, 10)

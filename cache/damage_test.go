@@ -76,7 +76,7 @@ func died(t interface{ Fatal(...any) }, s *Store) {
 	}
 }
 
-// A store goes on after any of its operations has met the damage, where a session has died of it before.
+// A store keeps working after any of its operations has met damage that an earlier session has died of.
 func TestADatabaseWithDamagedPagesIsSetAside(t *testing.T) {
 	operations := map[string]func(*testing.T, *Store) error{
 		"get": func(t *testing.T, s *Store) error {
@@ -181,7 +181,7 @@ func TestAWalkOverKeysInDisorderEnds(t *testing.T) {
 }
 
 // What was written behind keys in disorder may lie where nobody finds it.
-func TestWhatIsNotFoundAgainIsWrittenElsewhere(t *testing.T) {
+func TestRecordsThatCannotBeReadBackGoIntoANewFile(t *testing.T) {
 	for name, flags := range map[string]uint16{"branch": boltdamage.Branch, "leaf": boltdamage.Leaf} {
 		t.Run(name, func(t *testing.T) {
 			_, file := manyPages(t, time.Now())

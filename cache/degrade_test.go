@@ -305,7 +305,7 @@ func TestANewerFormatIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestAMissingDirectoryDoesNotHurt(t *testing.T) {
+func TestAMissingDirectoryIsHarmless(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("open files can't be removed")
 	}

@@ -42,7 +42,7 @@ func Example() {
 	store, err := cache.Open(dir, cache.Options{
 		Class:     tmdb.ClassOf,
 		MaxSize:   64 << 20,
-		OnWarning: func(w cache.Warning) { fmt.Println("warning:", w) }, // it goes on with what is left
+		OnWarning: func(w cache.Warning) { fmt.Println("warning:", w) }, // it continues with what still works
 	})
 	if err != nil {
 		fmt.Println(err)

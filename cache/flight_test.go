@@ -85,7 +85,7 @@ func (u *upstream) asking(t testing.TB, n int) {
 	eventually(t, fmt.Sprintf("%d questions", n), func() bool { return u.count() == n })
 }
 
-func TestFollowersLeaveWhenTheyLike(t *testing.T) {
+func TestFollowersMayGiveUp(t *testing.T) {
 	a, b := pair(t)
 	up := newHeld()
 	first := &Transport{Store: a, Next: up}
@@ -170,7 +170,7 @@ func TestWaitingForAClaimIsBoundedByMaxWait(t *testing.T) {
 	<-first.done
 }
 
-// What was spent on waiting for another process is told to Next, which bounds its own waits.
+// Next learns how long the request has waited for another process, and limits its own waits accordingly.
 func TestTheWaitForAClaimIsHandedOn(t *testing.T) {
 	a, b := pair(t)
 	up := newHeld()

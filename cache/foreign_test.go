@@ -65,7 +65,7 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	}
 }
 
-// Whoever may write into the folder decides everybody's answers, so that is said once.
+// A user who can write into the folder decides everybody's answers, so the store warns once.
 func TestAFolderThatOthersMayWriteToIsOneWarning(t *testing.T) {
 	rows := map[string]struct {
 		change func(dir string) error

@@ -11,7 +11,7 @@ import (
 )
 
 // heldElsewhere makes a store with one answer in its database, and lets another one hold the exclusive lock. That one
-// gives no sign of life; moves says whether it counts as at work all the same.
+// gives no sign of life; moves says whether it counts as active anyway.
 func heldElsewhere(t *testing.T, o Options, moves bool) (s *Store, release func()) {
 	t.Helper()
 	if moves {
@@ -62,7 +62,7 @@ func TestALongSessionOfALiveProcessLeadsToNoQuestion(t *testing.T) {
 	}
 }
 
-func TestAHolderThatDoesNotMoveIsDoneWithout(t *testing.T) {
+func TestAnInactiveHolderIsIgnored(t *testing.T) {
 	refuses := func(context.Context) bool { return true }
 	for name, r := range map[string]struct {
 		claimTimeout time.Duration

@@ -21,7 +21,7 @@ func tellable(key, overview string, at time.Time) *Entry {
 	}
 }
 
-// overview reads what a store tells of a key.
+// overview reads what a store knows about a key.
 func overview(t rapid.TB, s *Store, key string) string {
 	t.Helper()
 	e, _, err := s.Get(context.Background(), key)
@@ -36,7 +36,7 @@ func overview(t rapid.TB, s *Store, key string) string {
 }
 
 // Whatever two stores write, delete and clear, in whatever order: who remembers answers tells what lies on disk.
-func TestMemoryTellsNothingOlderThanTheDisk(t *testing.T) {
+func TestMemoryReturnsNothingOlderThanTheDisk(t *testing.T) {
 	told := 0
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "cache-memory-")
@@ -97,7 +97,7 @@ func TestMemoryTellsNothingOlderThanTheDisk(t *testing.T) {
 }
 
 // What is remembered needs no session on the database, and a write of one's own voids only what it writes.
-func TestWhatIsRememberedNeedsNoSession(t *testing.T) {
+func TestRememberedAnswersNeedNoSession(t *testing.T) {
 	for name, row := range map[string]struct {
 		memory int64
 		want   string

@@ -112,7 +112,7 @@ func askStatus(ctx context.Context, tr http.RoundTripper, url string) error {
 	return resp.Body.Close()
 }
 
-func TestFullDiskIsSaidOnceAndTheRunGoesOn(t *testing.T) {
+func TestFullDiskIsReportedOnceAndTheRunContinues(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{})
 	c := start(t, task{Name: "full", Dir: dir, Limit: 100_000})

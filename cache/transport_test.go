@@ -208,7 +208,7 @@ func TestAForeignAnswerCountsAsAnUpstreamThatCouldNotBeAsked(t *testing.T) {
 				want string
 			}{
 				"nothing stored": {-1, fmt.Sprintf("none %d", up.status)},
-				"fresh":          {time.Hour, "stale 200"}, // asked all the same, with Refresh
+				"fresh":          {time.Hour, "stale 200"}, // asked anyway, with Refresh
 				"expired":        {20 * day, "stale 200"},
 			} {
 				t.Run(have, func(t *testing.T) {

@@ -1,6 +1,6 @@
 package cache
 
-// Group commit: who shares a transaction, what a write waits for, and what becomes of what can't be written.
+// Group commit: who shares a transaction, what a write waits for, and what happens to changes that can't be written.
 
 import (
 	"sync/atomic"

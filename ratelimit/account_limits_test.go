@@ -168,8 +168,8 @@ func TestAQuotaIsBackWhenItsAccountIs(t *testing.T) {
 	})
 }
 
-// Where one account has no quota nothing is reserved at the door, and the others' quotas hold all the same.
-func TestAnAccountWithoutQuotaOpensTheDoor(t *testing.T) {
+// If one account has no quota, nothing is reserved in advance, and the others' quotas still apply.
+func TestAnAccountWithoutQuotaNeedsNoReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limited(t, NewMemoryStore(), fast, Account{
 			Name: "a1", Priority: 1,

@@ -69,8 +69,8 @@ func TestTheNextInLineIsWoken(t *testing.T) {
 }
 
 // The coordinator counts time in its own way and the machine in another, whose wall clock is an hour off: going alone
-// is no reboot all the same. Permits that are out keep their slots, there and back, and a pause keeps its end.
-func TestPermitsThatAreOutOutliveGoingAlone(t *testing.T) {
+// is still no reboot. Permits that are out keep their slots, there and back, and a pause keeps its end.
+func TestPermitsInUseSurviveIsolation(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		p, told := coordinated(), &events{}
@@ -118,9 +118,9 @@ func TestPermitsThatAreOutOutliveGoingAlone(t *testing.T) {
 	})
 }
 
-// Without the coordinator a machine goes on in its own file, all of its processes together with its part of everything;
-// then the limits are shared again after one ceiling window of silence.
-func TestAMachineGoesOnAloneAndFindsBack(t *testing.T) {
+// Without the coordinator a machine continues in its own file, and its processes share its part of everything; then the
+// limits are shared again after one ceiling window of silence.
+func TestAMachineContinuesAloneAndRejoins(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		p, told := coordinated(), &events{}
@@ -159,7 +159,7 @@ func TestAMachineGoesOnAloneAndFindsBack(t *testing.T) {
 		pause := ratelimit.Wait{Duration: 20 * time.Second, Present: true}
 		held.Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: pause})
 		if sees, err = sibling.Status(t.Context()); err != nil || sees.PauseUntil.IsZero() {
-			t.Errorf("the sibling knows of no pause, %v", err)
+			t.Errorf("the sibling has no pause, %v", err)
 		}
 
 		time.Sleep(10 * time.Second)
@@ -179,7 +179,7 @@ func TestAMachineGoesOnAloneAndFindsBack(t *testing.T) {
 }
 
 // What was left of the budget when the coordinator went is divided between the machines, as all limits are.
-func TestMachinesThatAreAloneShareWhatWasLeftOfTheBudget(t *testing.T) {
+func TestIsolatedMachinesShareTheRestOfTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, told := coordinated(), &events{}
 		tu := ratelimit.Default()

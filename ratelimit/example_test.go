@@ -47,7 +47,7 @@ func ExampleOpenFileStore() {
 	}
 	defer os.RemoveAll(dir)
 	store, err := ratelimit.OpenFileStore(dir, ratelimit.FileOptions{
-		OnWarning: func(err error) { fmt.Println("warning:", err) }, // it goes on with a part of everything
+		OnWarning: func(err error) { fmt.Println("warning:", err) }, // it continues with a part of everything
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -148,7 +148,7 @@ func TestAFastProcessJoinsASlowOne(t *testing.T) {
 }
 
 // A process tells what it obeys from now on: from which value to which, until when, and when its own holds again.
-func TestATuningIsToldWhereItIsObeyed(t *testing.T) {
+func TestATuningIsReportedWhenItIsObeyed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []Tuned
 		l, _ := New(Config{Store: NewMemoryStore(), Hooks: Hooks{OnTuned: func(c Tuned) { told = append(told, c) }}})
@@ -198,7 +198,7 @@ func TestATuningIsToldWhereItIsObeyed(t *testing.T) {
 	})
 }
 
-func TestWhoeverLooksFirstAdoptsATuning(t *testing.T) {
+func TestTheFirstReaderAdoptsATuning(t *testing.T) {
 	odd := 0
 	l, _ := New(Config{Store: NewMemoryStore(), Hooks: Hooks{OnWarning: func(error) { odd++ }}})
 	if err := (Operator{l.store}).Tune(t.Context(), map[string]string{"concurrency": "2", "rate_base": "300"},

@@ -100,8 +100,7 @@ func (r *rig) getAgain(ctx context.Context) (status int, err error) {
 	}
 }
 
-// A run that was told to wait does, through Sleep and CacheOnly, however long the outage lasts and whatever max-wait
-// is.
+// A run with auto_recover waits through Sleep and CacheOnly, however long the outage lasts and whatever max-wait is.
 func TestARequestThatRecoversWaitsAnOutageOut(t *testing.T) {
 	for _, outage := range []time.Duration{5 * time.Minute, 40 * time.Minute} {
 		for _, again := range []bool{false, true} {

@@ -41,7 +41,7 @@ func (q *oneByOne) Leave(granted bool) {
 	<-q.place
 }
 
-func TestAQueueOfOnesOwnDecidesWhoMayAsk(t *testing.T) {
+func TestACallersOwnQueueDecidesWhoMayAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &oneByOne{place: make(chan struct{}, 1)}
 		l, err := New(Config{Store: NewMemoryStore(), Queue: q, Tuning: Tuning{MaxWait: time.Minute}})
@@ -54,7 +54,7 @@ func TestAQueueOfOnesOwnDecidesWhoMayAsk(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := l.Acquire(t.Context()); !errors.Is(err, errStranger) {
-			t.Errorf("the queue's own error comes out as %v", err)
+			t.Errorf("the queue's own error is returned as %v", err)
 		}
 		start := time.Now()
 		_, err = l.Acquire(With(as("b"), Request{MaxWait: 3 * time.Second}))

@@ -42,7 +42,7 @@ func TestStatusShowsEverything(t *testing.T) {
 	})
 }
 
-func TestHooksAreToldOnceAndOutsideTheLock(t *testing.T) {
+func TestHooksAreCalledOnceAndOutsideTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l *Limiter
 		var answers []Answer

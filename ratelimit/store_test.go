@@ -186,7 +186,7 @@ func TestMaxWaitIsKeptWithASlowStore(t *testing.T) {
 
 // A process that holds the lock for a while each second, as one in a throttled container does, costs the others the
 // time in which it holds it.
-func TestAHolderSilencesNobodyBeyondTheTimeItHoldsTheLock(t *testing.T) {
+func TestAHolderDelaysOthersOnlyWhileItHoldsTheLock(t *testing.T) {
 	const seconds = 12
 	run := func(t *testing.T, every, hold time.Duration) (permits int) {
 		synctest.Test(t, func(t *testing.T) {
@@ -319,7 +319,7 @@ func TestACancelledCallerLeavesTheOthersUpdate(t *testing.T) {
 	})
 }
 
-func TestABackendThatFailsMeansGoingOnAlone(t *testing.T) {
+func TestAProcessContinuesAloneIfItsBackendFails(t *testing.T) {
 	for name, break_ := range map[string]func(*storetest.Place, *error){
 		"before it has done anything": func(p *storetest.Place, err *error) { p.FailBefore = func() error { return *err } },
 		"after it has written":        func(p *storetest.Place, err *error) { p.FailAfter = func() error { return *err } },
@@ -355,7 +355,7 @@ func TestABackendThatFailsMeansGoingOnAlone(t *testing.T) {
 				got, err := newLimiter(t, p.Open(told.add), ratelimit.Default()).Status(t.Context())
 				must(t, err)
 				if !got.PauseUntil.IsZero() {
-					t.Error("the pause is told before anybody could tell it")
+					t.Error("the pause is known before anybody could know it")
 				}
 				must(t, st.Update(t.Context(), func(ratelimit.Instant, *ratelimit.Snapshot) error { return nil }))
 				if st.IsolationCause() != nil {

@@ -420,7 +420,7 @@ func TestMaxWaitHoldsOverASlowStore(t *testing.T) {
 }
 
 // A reason that is added last, for a new transition, is one that people wait for.
-func TestWaitingForANewReasonIsTold(t *testing.T) {
+func TestWaitingForANewReasonIsReported(t *testing.T) {
 	told := 0
 	l, err := New(Config{Store: NewMemoryStore(), Hooks: Hooks{OnWait: func(WaitInfo) { told++ }}})
 	if err != nil {

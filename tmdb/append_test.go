@@ -132,7 +132,7 @@ func TestTVCompleteKeepsWhatItHasWhenALaterRequestFails(t *testing.T) {
 	}
 }
 
-func TestTVCompleteDoesNotAskAgainForWhatWasLeftOut(t *testing.T) {
+func TestTVCompleteDoesNotRequestOmittedSeasonsAgain(t *testing.T) {
 	requests := 0
 	c := clientFor(t, Options{}, func(r *http.Request) (*http.Response, error) {
 		requests++

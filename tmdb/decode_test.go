@@ -334,7 +334,7 @@ func TestJSONOfAnotherKindIsNoAnswer(t *testing.T) {
 	}
 }
 
-func TestAnAppendedSeasonThatIsNoneIsLeftOut(t *testing.T) {
+func TestAnInvalidAppendedSeasonIsOmitted(t *testing.T) {
 	v, err := ask(t, "tv_details", []byte(`{"id":9000001,
 		"season/1":{"season_number":1,"episodes":[]},
 		"season/2":null,

@@ -64,7 +64,7 @@ func TestARefusedKeyIsNotUsedAgain(t *testing.T) {
 	}
 }
 
-// What says nothing about the key lets the next request go, and keys are told apart.
+// An answer that says nothing about the key lets the next request go, and each key counts separately.
 func TestOnlyARefusalLatchesAndOnlyItsKey(t *testing.T) {
 	replies := map[string]func(*http.Request) (*http.Response, error){
 		"good":    okay,

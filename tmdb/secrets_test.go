@@ -106,7 +106,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 	}
 }
 
-func TestACallersDeadlineIsToldWithoutTheURL(t *testing.T) {
+func TestErrorsOfACallersDeadlineOmitTheURL(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c := clientFor(

@@ -7,7 +7,7 @@ import (
 )
 
 // What is right without an index stays right with one, in the model that is nearest to TMDB.
-func TestAnIndexMakesNothingWrong(t *testing.T) {
+func TestAnIndexMakesNoMatchWrong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("thousands of names, four times")
 	}

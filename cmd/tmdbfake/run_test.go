@@ -74,7 +74,7 @@ func get(t *testing.T, c *http.Client, url string) (status int, body string) {
 	return resp.StatusCode, string(b)
 }
 
-func TestServesAndTellsWhere(t *testing.T) {
+func TestServesAndReportsItsAddress(t *testing.T) {
 	catalog := filepath.Join(t.TempDir(), "c.jsonl")
 	if err := os.WriteFile(catalog,
 		[]byte(`{"kind":"tv","tmdb_id":5,"titles":[{"lang":"ja","type":"main","title":"Toudai"}]}`), 0o600); err != nil {

@@ -38,7 +38,7 @@ type site struct {
 	token, user string // an admin's, a client's
 
 	gate    atomic.Pointer[chan struct{}] // while there is one, TMDB answers nobody
-	arrived chan string                   // what came to it
+	arrived chan string                   // the requests that it received
 }
 
 // shut lets requests wait at TMDB until the function that it returns is called.
@@ -284,7 +284,7 @@ func TestNoForeignPageChangesAnything(t *testing.T) {
 	}
 }
 
-func TestChangesHoldAtOnceAndAreTold(t *testing.T) {
+func TestChangesApplyAtOnceAndAreReported(t *testing.T) {
 	x := start(t, true)
 	tuned := func(key string) string {
 		f, _ := ratelimit.FieldByKey(key)
@@ -458,7 +458,7 @@ func TestWithoutAnAdminThePageSaysHowToMakeOne(t *testing.T) {
 	}
 }
 
-func TestFormsChangeAndTell(t *testing.T) {
+func TestFormsMakeAndReportChanges(t *testing.T) {
 	x := start(t, true)
 	cookie := x.login()
 	post := func(path, body string) (int, string) {
@@ -478,7 +478,7 @@ func TestFormsChangeAndTell(t *testing.T) {
 		}
 	}
 	if _, text, _ = x.ask("GET", "/", "", cookie); strings.Contains(text, "tuned the limiter") {
-		t.Error("it is told twice")
+		t.Error("it is reported twice")
 	}
 	status, _ := post("/limiter", "rate_base=<b>&ceiling=39&for=1h")
 	if _, text, _ = x.ask("GET", "/", "", cookie); status != 303 || !strings.Contains(text, `role="alert"`) ||

@@ -41,7 +41,7 @@ func TestPagesInARealBrowser(t *testing.T) {
 		b.Eval(`location.pathname`, &s)
 		return s
 	}
-	// tab goes on by keyboard until the focus is on what the expression says of it.
+	// tab presses the Tab key until the expression holds for the focused element.
 	tab := func(what string) {
 		t.Helper()
 		for range 60 {
@@ -127,7 +127,7 @@ func TestPagesInARealBrowser(t *testing.T) {
 		t.Errorf("what was written is gone: %q", kept)
 	}
 
-	// Without script all the same.
+	// The same without script.
 	b.Call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true}, nil)
 	b.Open(x.url + "/log")
 	b.Call("Emulation.setScriptExecutionDisabled", map[string]any{"value": false}, nil)
@@ -142,7 +142,7 @@ func TestPagesInARealBrowser(t *testing.T) {
 	// A page that can no longer be brought up to date says so.
 	b.Open(x.url)
 	if strings.Contains(text(), "out of date") {
-		t.Error("it is said to be out of date, and is not")
+		t.Error("the page says that it is out of date, but it is not")
 	}
 	b.Eval(`fetch("/logout", { method: "POST" }).then(() => new Promise((done, fail) => { `+
 		`document.activeElement.blur(); const end = Date.now() + 30000; const look = () => `+

@@ -26,14 +26,14 @@ type Status struct {
 	Granted     int                `json:"granted" doc:"permits in the last window of the ceiling, about a second"`
 	Running     int                `json:"running" doc:"requests under way, all processes together"`
 	Limit       int                `json:"limit" doc:"how many may be under way at once"`
-	Full        []string           `json:"full" doc:"accounts with as many requests under way as they may have"`
-	LatencyP50  float64            `json:"latency_p50_s" doc:"bound of the time of half of TMDB's answers, seconds"`
-	LatencyP99  float64            `json:"latency_p99_s" doc:"of 99 in 100"`
+	Full        []string           `json:"full" doc:"accounts with as many requests under way as allowed"`
+	LatencyP50  float64            `json:"latency_p50_s" doc:"median time of TMDB's answers, rounded up, seconds"`
+	LatencyP99  float64            `json:"latency_p99_s" doc:"99th percentile of the same"`
 	Throttled   uint64             `json:"throttled" doc:"429 answers that this gateway has got"`
 	HitRatio    float64            `json:"hit_ratio" doc:"share of this gateway's answers from the cache, 0 to 1"`
 	Queue       []Queue            `json:"queue" doc:"questions that wait for their turn, by class"`
 	Coordinator string             `json:"coordinator" doc:"who shares the limiter: file, memory, or a server"`
-	Alone       bool               `json:"alone" doc:"the others can't be seen: this process has a part of everything"`
+	Alone       bool               `json:"alone" doc:"it can't see other processes, so it has a part of each limit"`
 	Processes   []Process          `json:"processes" doc:"who takes part"`
 	Quota       *app.QuotaView     `json:"quota,omitempty" doc:"the request budget, if there is one"`
 	Overrides   []app.OverrideView `json:"overrides" doc:"settings that an operator has changed"`
@@ -43,9 +43,9 @@ type Status struct {
 type Queue struct {
 	Class   string  `json:"class" doc:"interactive or batch"`
 	Waiting uint64  `json:"waiting" doc:"how many wait now"`
-	P50     float64 `json:"wait_p50_s" doc:"bound of the wait of a half of those let go so far, seconds"`
-	P90     float64 `json:"wait_p90_s" doc:"of nine in ten"`
-	P99     float64 `json:"wait_p99_s" doc:"of 99 in 100"`
+	P50     float64 `json:"wait_p50_s" doc:"median wait of those admitted so far, rounded up, seconds"`
+	P90     float64 `json:"wait_p90_s" doc:"90th percentile of the same"`
+	P99     float64 `json:"wait_p99_s" doc:"99th percentile of the same"`
 }
 
 // Process is a process that shares the limiter.
@@ -72,7 +72,7 @@ type Client struct {
 	Requests uint64  `json:"requests" doc:"its requests since the gateway began"`
 	HitRatio float64 `json:"hit_ratio" doc:"share of them that the cache answered, 0 to 1"`
 	Refused  uint64  `json:"refused" doc:"those with an error"`
-	Waiting  int     `json:"waiting" doc:"its questions that wait now"`
+	Waiting  int     `json:"waiting" doc:"how many of its questions are waiting now"`
 	LastUse  string  `json:"last_use,omitempty" doc:"its newest request, RFC 3339"`
 }
 

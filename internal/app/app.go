@@ -143,8 +143,8 @@ func (a *App) Match(
 	}, pause)
 }
 
-// renumber puts a record's season and episodes into the order that the user wants. An episode group takes a request per
-// series; if that fails, the record has the error.
+// renumber converts a record's season and episodes to the order that the user wants. An episode group takes a request
+// per series; if that fails, the record has the error.
 func (a *App) renumber(ctx context.Context, r *report.Record) {
 	order := a.orderOf(r.TMDBID)
 	if order == orders.TMDB || r.Kind != string(match.TV) || r.Season == nil {
@@ -287,7 +287,7 @@ func (a *App) Search(ctx context.Context, w decide.TitleSearch) (found []decide.
 	}
 	cached := decide.NewCachedSearch(w, a.cfg.TMDB.Languages, found)
 	now := time.Now()
-	a.rangeCached(ctx, "/3/", func(question string, e *cache.Entry) {
+	a.forEachCached(ctx, "/3/", func(question string, e *cache.Entry) {
 		if e.Usable(now, cache.KeepLimit) {
 			origin := match.Origin{Freshness: match.FromStale, FetchedAt: e.FetchedAt}
 			if e.Fresh(now) {
@@ -321,7 +321,7 @@ func (a *App) NFOEntry(ctx context.Context, kind match.Kind, id int) (*nfo.Entry
 func (a *App) cachedFilms(ctx context.Context) map[int]*tmdb.MovieRow {
 	mine := "language=" + a.cfg.TMDB.Languages[0]
 	out, asked := map[int]*tmdb.MovieRow{}, map[int]bool{}
-	a.rangeCached(ctx, "/3/search/movie", func(query string, e *cache.Entry) {
+	a.forEachCached(ctx, "/3/search/movie", func(query string, e *cache.Entry) {
 		var page tmdb.SearchMoviePage
 		_ = json.Unmarshal(e.Body, &page) // invalid JSON gives no rows
 		own := strings.Contains(query, mine)
@@ -334,8 +334,8 @@ func (a *App) cachedFilms(ctx context.Context) map[int]*tmdb.MovieRow {
 	return out
 }
 
-// rangeCached calls f for each cached 200 below path. question is the rest of the request's URL.
-func (a *App) rangeCached(ctx context.Context, path string, f func(question string, e *cache.Entry)) {
+// forEachCached calls f for each cached 200 below path. question is the rest of the request's URL.
+func (a *App) forEachCached(ctx context.Context, path string, f func(question string, e *cache.Entry)) {
 	base := *a.cfg.TMDB.BaseURL
 	base.Path += path
 	prefix := cache.KeyOf(http.MethodGet, &base)

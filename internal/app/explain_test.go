@@ -8,7 +8,7 @@ import (
 	"github.com/anivault/anivault/ratelimit/machine"
 )
 
-// What stops requests is said in words, never by the reason's key alone.
+// The text says in words what stops requests, never only by the reason's key.
 func TestEachReasonToStopHasWords(t *testing.T) {
 	over := map[string]bool{"resume": true, "auto_recover": true, "retry_after_elapsed": true} // a block has ended
 	for _, r := range machine.Rules() {

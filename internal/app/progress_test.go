@@ -17,7 +17,7 @@ func newTestObserver() *observer {
 	return &observer{log: slog.New(slog.DiscardHandler), metrics: metrics.New()}
 }
 
-func TestTheGravestWaitIsTold(t *testing.T) {
+func TestTheMostSevereWaitIsReported(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	wait := func(state ratelimit.State, cause ratelimit.Reason, in time.Duration) ratelimit.WaitInfo {
 		return ratelimit.WaitInfo{Block: ratelimit.Block{State: state, Cause: cause, Until: now.Add(in)}}
@@ -75,9 +75,9 @@ func TestAPauseNamesTheAnswerThatAskedForIt(t *testing.T) {
 	}
 }
 
-// TestAProcessThatIsToldNothingSeesTheSharedState is the second process in an outage: it waits for the first one's
+// TestAProcessWithoutEventsSeesTheSharedState is the second process in an outage: it waits for the first one's
 // answer and never asks the limiter itself.
-func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
+func TestAProcessWithoutEventsSeesTheSharedState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := ratelimit.NewMemoryStore()
 		limiter := func() *ratelimit.Limiter {

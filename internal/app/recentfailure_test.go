@@ -69,7 +69,7 @@ func TestABadQuestionIsRefusedForAMinute(t *testing.T) {
 }
 
 // Who has no patience has one try. That says little to those who have more.
-func TestAnImpatientRequestMakesAQuestionBadForItsLikeAlone(t *testing.T) {
+func TestAnImpatientRequestRejectsOnlyRequestsLikeIt(t *testing.T) {
 	var bad recentFailureTransport
 	up := &tries{bad: &bad, outcomes: map[string][]ratelimit.Outcome{"/3/a": {ratelimit.Server}}}
 	bad.next = up

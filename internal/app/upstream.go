@@ -265,8 +265,8 @@ func (b *recentFailureTransport) remember(key string, maxWait time.Duration, now
 	}
 }
 
-// giveUpAfter is how long after the first failure a run gives up if nothing has ever answered. The limiter would go on
-// for minutes, because it can't tell an outage of TMDB from a machine without network.
+// giveUpAfter is how long after the first failure a run gives up if nothing has ever answered. The limiter would
+// continue for minutes, because it can't tell an outage of TMDB from a machine without network.
 const giveUpAfter = 15 * time.Second
 
 // giveUpTransport fails all requests once it has given up: giveUpAfter after the first try, if all tries until then

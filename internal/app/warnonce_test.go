@@ -9,7 +9,7 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-func TestACauseIsToldOnce(t *testing.T) {
+func TestACauseIsReportedOnce(t *testing.T) {
 	var seen WarnOnce
 	lost := &ratelimit.StoreWarning{Event: "coordinator_lost", Err: errors.New("no answer")}
 	denied := &fs.PathError{Op: "open", Path: "cache.lock", Err: fs.ErrPermission}

@@ -87,7 +87,7 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	err = x.apply(ctx)
 	x.fillStatuses(out, StatusDone)
 	out, err = x.completeOutcome(out, err)
-	if err == nil && !out.Unfinished && !slices.ContainsFunc(x.problems, (*Problem).leavesFile) {
+	if err == nil && !out.Unfinished && !slices.ContainsFunc(x.problems, (*Problem).leavesAtTarget) {
 		out.Run = "" // nothing was changed: each retry of the watch command would otherwise leave a journal
 		err = e.Journals.Unlink(journalName(c.run.ID))
 	}

@@ -233,13 +233,13 @@ func (x *execution) rollBackBundle(at, cause int, p *Problem) bool {
 		s := x.run.Steps[i]
 		switch problem := x.runStep(s, true); {
 		case problem == nil, problem.Code == CodeMovedAway:
-		case problem.leavesFile():
+		case problem.leavesAtTarget():
 			x.problems[s.Op] = problem
 		default:
 			whole = false
 		}
 	}
-	if p.leavesFile() || !x.problems[cause].leavesFile() {
+	if p.leavesAtTarget() || !x.problems[cause].leavesAtTarget() {
 		x.problems[cause] = p
 	}
 	for _, i := range steps {

@@ -28,8 +28,8 @@ func contentsOf(s *sim) map[string]int {
 	return out
 }
 
-// At every effect every error, said of what was not done and of what was: nothing is lost, what is told of each file is
-// so, and afterwards undo gives the tree before, byte for byte.
+// Every error at every effect, whether the effect happened or not: nothing is lost, the result of each file is so, and
+// afterwards undo gives the tree before, byte for byte.
 func TestEveryEffectFails(t *testing.T) {
 	errnos := []syscall.Errno{
 		syscall.ENOSPC, syscall.EIO, syscall.EDQUOT, syscall.EACCES, syscall.EROFS, syscall.ESTALE, syscall.EINTR,
@@ -51,7 +51,7 @@ func TestEveryEffectFails(t *testing.T) {
 					s.lie = (k+i)%2 == 0
 					out, err := apply.do(s)
 					reached = reached || s.effects >= k
-					when := fmt.Sprintf("%s, seed %d: effect %d fails with %v (done all the same: %v)", name, seed, k, errno, s.lie)
+					when := fmt.Sprintf("%s, seed %d: effect %d fails with %v (done anyway: %v)", name, seed, k, errno, s.lie)
 					c.lost(s, when)
 					if err == nil {
 						c.told(s, out, when)
@@ -71,7 +71,7 @@ func TestEveryEffectFails(t *testing.T) {
 }
 
 // A run whose target can't be tried out has not begun: it stands in nobody's way.
-func TestARunThatCantBeginIsNone(t *testing.T) {
+func TestARunThatCantBeginIsNotRecorded(t *testing.T) {
 	sc := drawn(traits{}, "/lib", "a b", "a > x;b > y")
 	apply, _, _ := sc.actions()
 	trials := 0
@@ -102,9 +102,9 @@ func (c *checker) told(s *sim, out *Outcome, when string) {
 		there := s.find(r.Target)
 		switch {
 		case r.Status == StatusDone && there == 0:
-			c.t.Fatalf("%s: %s is said to be done, and is not there", when, r.Target)
+			c.t.Fatalf("%s: %s is reported as done, but does not exist", when, r.Target)
 		case (r.Status == StatusRefused || r.Status == StatusFailed) && !out.Unfinished && s.find(r.Source) == 0:
-			c.t.Fatalf("%s: %s is said to be %s, and is not there", when, r.Source, r.Status)
+			c.t.Fatalf("%s: %s is reported as %s, but does not exist", when, r.Source, r.Status)
 		}
 	}
 }
@@ -275,7 +275,7 @@ func (c *checker) meddle(s *sim, what string, k int) {
 			delete(c.contents, content) // and so does what it has written
 		}
 	}
-	delete(c.contents, "") // empty files are told apart by nothing
+	delete(c.contents, "") // nothing distinguishes empty files
 }
 
 // Each run of a plan has names of its own for unfinished copies, and what another program puts into the place of one
@@ -441,7 +441,7 @@ func TestLinksThatSomebodyElseMadeStay(t *testing.T) {
 
 // Somebody else writes the same file at every moment between two effects: whichever is first stays as it is, the unit
 // goes on, and undoing removes only what is ours.
-func TestWhatSomebodyElseWritesStays(t *testing.T) {
+func TestFilesWrittenByOthersStay(t *testing.T) {
 	for _, world := range []traits{{}, {noRename: true}, {loose: true}} {
 		left := 0
 		for k := 1; ; k++ {
@@ -561,7 +561,7 @@ func TestTheSourceStaysWhereTheTargetIsFull(t *testing.T) {
 }
 
 // Where there is room for some of the copies, --partial makes those.
-func TestPartialCopiesWhatThereIsRoomFor(t *testing.T) {
+func TestPartialCopiesFilesThatFit(t *testing.T) {
 	sc := drawn(traits{room: 30}, "/far", "a b c", "a > x; b > y; c : z")
 	for partial, want := range map[bool]string{
 		false: "a planned, b planned, c refused no_space",
@@ -575,7 +575,7 @@ func TestPartialCopiesWhatThereIsRoomFor(t *testing.T) {
 }
 
 // A copy of a file that can't be read is refused before anything is changed, and so is its move to another disk.
-func TestWhatCantBeReadIsNotBegun(t *testing.T) {
+func TestUnreadableSourcesAreRefusedInAdvance(t *testing.T) {
 	for _, row := range []struct{ target, sign, want string }{
 		{"/lib", ":", "a planned, b refused not_permitted"},
 		{"/far", ">", "a planned, b refused not_permitted"},
@@ -631,12 +631,12 @@ func TestInterrupted(t *testing.T) {
 		}
 	}
 	if cut < 10 {
-		t.Errorf("only %d were cut off", cut)
+		t.Errorf("only %d were interrupted", cut)
 	}
 }
 
 // What can't be put back safely is kept, with its reason, and all else is put back.
-func TestWhatUndoKeeps(t *testing.T) {
+func TestFilesThatUndoKeeps(t *testing.T) {
 	for _, row := range []struct {
 		name, files, plan string
 		then              func(s *sim)
@@ -765,7 +765,7 @@ func TestWhatUndoKeeps(t *testing.T) {
 	}
 }
 
-// said is what is told of each file.
+// said has the reported result of each file.
 func said(out *Outcome) string {
 	var lines []string
 	for _, r := range out.Results {
@@ -915,7 +915,7 @@ func TestVerifyEndsWhileAFileIsRead(t *testing.T) {
 
 // Of an interrupted run verifying tells what it has not done, and of an undo that was interrupted what is back; nothing
 // of it is gone.
-func TestVerifyOfWhatWasCutOff(t *testing.T) {
+func TestVerifyOfInterruptedRuns(t *testing.T) {
 	sc := drawn(traits{}, "/src", "a b c d e f", "a > b, b > a; c > x; d = y; e : z; f @ w, ! n.nfo")
 	apply, _, undo := sc.actions()
 	s := sc.clone()

@@ -246,7 +246,7 @@ func readHeader(text []byte) (h header, length int, err error) {
 	case h.Begun.IsZero() || h.Mode.Verb() == organize.VerbNone || len(h.Sources) == 0 || len(h.Targets) == 0:
 		return h, 0, &JournalError{Line: 1, Why: "its header is not complete"}
 	case h.Bytes < 0 || h.Bytes > math.MaxInt32 || h.Folders < 0 || h.Files < 0 || max(h.Folders, h.Files) > h.Bytes:
-		return h, 0, &JournalError{Line: 1, Why: "its header is not possible"}
+		return h, 0, &JournalError{Line: 1, Why: "its header is invalid"}
 	}
 	return h, len(line) + 1, nil
 }

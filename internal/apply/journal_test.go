@@ -140,7 +140,7 @@ func marked(t *testing.T) (s *sim, dir Dir, r *run, begins, ends int) {
 }
 
 // Wherever the last mark is torn, those before it are read, and new ones take its place.
-func TestATornMarkIsNone(t *testing.T) {
+func TestATornMarkIsIgnored(t *testing.T) {
 	s, dir, r, begins, ends := marked(t)
 	node := s.nodes[s.at("/data/history/"+journalName(r.ID))]
 	whole := node.data

@@ -90,7 +90,7 @@ func openJournal(dir Dir, id string, writable bool) (_ *journal, err error) {
 	}
 	r, at, err := readRun(text)
 	if err == nil && r.ID != id {
-		err = &JournalError{Why: lang.Textf("it is that of another run, %s", r.ID)}
+		err = &JournalError{Why: lang.Textf("it belongs to another run, %s", r.ID)}
 	}
 	if err != nil {
 		return nil, lang.Error("the run %s: %w", id, err)
@@ -135,7 +135,7 @@ func readSummary(dir Dir, id string, check bool) (*Run, error) {
 	switch {
 	case err != nil:
 	case h.ID != id:
-		err = &JournalError{Why: lang.Textf("it is that of another run, %s", h.ID)}
+		err = &JournalError{Why: lang.Textf("it belongs to another run, %s", h.ID)}
 	case marks > info.Size:
 		err = &JournalError{Why: "its end is missing"}
 	case check:

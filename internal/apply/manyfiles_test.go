@@ -8,7 +8,7 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// manyFiles is a scene of so many files in folders of ten.
+// manyFiles is a scene with n files, ten in each folder.
 func manyFiles(verb organize.Verb, files int) scene {
 	sc := drawn(traits{}, "/lib", "x", "x > y")
 	sc.plan.Units = nil

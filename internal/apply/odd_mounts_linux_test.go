@@ -271,7 +271,7 @@ func (o *oddRun) scene() (*Engine, *organize.Plan, func() []string) {
 // stamps matches the times in a tree.
 var stamps = regexp.MustCompile(`\b\d{19}\b`)
 
-// dying carries something out with so many effects to live, and reports whether it died of it.
+// dying carries something out in a process that dies after so many effects, and reports whether it died.
 func dying(e *Engine, effects int, do func(e *Engine)) (dead bool, spent int) {
 	l := &life{effects: effects}
 	one := *e

@@ -300,9 +300,9 @@ func asProblem(err error) *Problem {
 // it.
 func (p *Problem) skipsNFO() bool { return p.Code == CodeNotCached || p.Code == CodeForeignNFO }
 
-// leavesFile reports whether the file is at its target. A nil problem means that the operation succeeded. With some
+// leavesAtTarget reports whether the file is at its target. A nil problem means that the operation succeeded. With some
 // other problems, the file is there because a rollback could not remove it safely.
-func (p *Problem) leavesFile() bool {
+func (p *Problem) leavesAtTarget() bool {
 	return p == nil || p.Code == CodeOldNameTaken || p.Code == CodeOriginalGone || p.Code == CodeEdited
 }
 
@@ -314,7 +314,7 @@ func (p *Problem) status() Status {
 		return StatusSkipped
 	case p.Code == CodeNotReached:
 		return StatusPlanned
-	case p.leavesFile():
+	case p.leavesAtTarget():
 		return StatusNotRestored
 	}
 	return StatusRefused

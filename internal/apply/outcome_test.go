@@ -6,9 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The folders of entries that have changed are told: where files have come, and where they have gone from within the
-// library.
-func TestChangedFoldersAreTold(t *testing.T) {
+// The outcome lists the entries' folders that have changed: those that files have entered, and those that they have
+// left within the library.
+func TestChangedFoldersAreReported(t *testing.T) {
 	for name, row := range map[string]struct {
 		target, layout, files, plan string
 		want                        []string

@@ -7,7 +7,7 @@ import (
 )
 
 // What a file system can do is tried out, and nothing stays of the trial: no name, and not the folder's time.
-func TestAbilitiesAreTriedOut(t *testing.T) {
+func TestCapabilitiesAreProbed(t *testing.T) {
 	for name, row := range map[string]struct {
 		world traits
 		want  Capabilities

@@ -38,7 +38,7 @@ func engineOf(s *sim) *Engine {
 	}
 }
 
-// notCached is the id of an entry of which the cache knows nothing.
+// notCached is the id of an entry that is not in the cache.
 const notCached = 404
 
 // written begins every file for media servers in tests.
@@ -415,7 +415,7 @@ func TestKilledInHardPlans(t *testing.T) {
 		{"a video moves, and what belongs to it is copied", traits{}, "/far", "a b", "a > x/1, b : x/2", 2},
 		{"a video is linked, and what belongs to it is copied", traits{}, "/lib", "a b", "a = x/1, b : x/2", 2},
 		{
-			"a video is linked, and what servers are told of it is written",
+			"a video is linked, and the NFO for servers is written",
 			traits{},
 			"/lib", "a", "a = x/1, ! x/tvshow.nfo",
 			2,

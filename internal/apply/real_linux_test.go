@@ -277,7 +277,7 @@ func TestSeveralWorkersCheckTheSources(t *testing.T) {
 }
 
 // A copy that can't have the owner of its source, as on a network share or in a container that does not know the user,
-// is made all the same, and is said to lack something.
+// is made anyway, and is reported to lack something.
 func TestAnOwnerThatCantBeKept(t *testing.T) {
 	runtime.LockOSThread() // the user for file systems is the thread's
 	defer runtime.UnlockOSThread()

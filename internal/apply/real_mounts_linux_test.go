@@ -34,7 +34,7 @@ var realKinds = []struct {
 	{"fuse", 64, []string{"mkfs.ext4", "-q", "IMAGE"}, []string{"fuse2fs", "IMAGE", "DIR"}, false},
 }
 
-// realMounts mounts one of each kind and returns their folders; what can't be mounted here is said and left out.
+// realMounts mounts one of each kind and returns their folders; it reports and skips those that can't be mounted here.
 func realMounts(t *testing.T) map[string]string {
 	t.Helper()
 	if os.Geteuid() != 0 {

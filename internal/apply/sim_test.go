@@ -25,7 +25,7 @@ type sim struct {
 	effects int                           // so far
 	killAt  int                           // before this effect, from 1; 0: never
 	faults  map[int]error                 // by effect: what it fails with
-	lie     bool                          // an effect that fails is done all the same
+	lie     bool                          // an effect that fails has happened anyway
 	fail    func(name string) error       // what an effect fails with, by its words
 	before  func(effect int, what string) // called before each
 	onRead  func()                        // called before a file is read
@@ -73,7 +73,7 @@ type node struct {
 // change is one effect on a world.
 type change struct {
 	kind      string
-	dirs      []int // of which the entries or attributes change; data: none
+	dirs      []int // whose entries or attributes change; data: none
 	node      int
 	name, as  string
 	text      string
@@ -745,7 +745,7 @@ func (f *simFile) Lock() error { return nil }
 
 func (f *simFile) DropCache() {}
 
-// Sync makes the content durable, of which the changes have no folders.
+// Sync makes the content durable: changes without folders.
 func (f *simFile) Sync() error {
 	f.s.arrive("")
 	err := f.s.effect("fsync", change{})

@@ -31,8 +31,8 @@ func longRun(files int, note string) *run {
 	return r
 }
 
-// The summary tells of a run what reading all of its journal does, wherever its marks are torn or damaged.
-func TestASummaryTellsWhatTheWholeDoes(t *testing.T) {
+// The summary of a run agrees with its whole journal, wherever its marks are torn or damaged.
+func TestASummaryAgreesWithTheWholeJournal(t *testing.T) {
 	roots := sampleRun()
 	for i := range 4000 {
 		roots.Sources = append(roots.Sources, organize.Root{Type: "ext4", Inode: uint64(i), Path: fmt.Sprintf("/src/%d", i)})

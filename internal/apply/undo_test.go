@@ -38,7 +38,7 @@ func foresee(s *sim, id string, only func(source, target string) bool) (*Outcome
 	for i := range out.Results {
 		r := &out.Results[i]
 		if r.Status == StatusUndone {
-			return nil, fmt.Errorf("%s is told to be back, and nothing was done", r.Target)
+			return nil, fmt.Errorf("%s is reported as put back, but nothing was done", r.Target)
 		}
 		if r.Status == StatusPlanned {
 			r.Status = StatusUndone
@@ -114,7 +114,7 @@ func TestAPartIsPutBack(t *testing.T) {
 }
 
 // What was kept is tried again, and nothing else.
-func TestWhatWasKeptIsTriedAgain(t *testing.T) {
+func TestKeptFilesAreTriedAgain(t *testing.T) {
 	sc := drawn(traits{}, "/lib", "a b", "a = x; b = y")
 	s, id := sc.clone(), sc.plan.ID
 	apply, _, undo := sc.actions()
@@ -194,7 +194,7 @@ func TestKilledWhileAPartIsPutBack(t *testing.T) {
 }
 
 // An undo that is only tried says of every file what an undo then does, whatever others have done since.
-func TestWhatUndoWillDoIsForeseen(t *testing.T) {
+func TestUndoDryRunPredictsTheUndo(t *testing.T) {
 	tried := 0
 	for name, world := range worlds {
 		for seed := range uint64(max(*trees, 12)) {
@@ -299,7 +299,7 @@ func TestRoomToBringFilesBack(t *testing.T) {
 }
 
 // A run that was interrupted stands in the way of all others until it is gone on with, put back or given up; where its
-// disk is gone, that is said. One that was given up can still be put back when the disk has come again.
+// disk is gone, the error says so. One that was given up can still be put back when the disk has come again.
 func TestARunIsGivenUp(t *testing.T) {
 	sc := drawn(traits{}, "/far", "a b", "a > x; b > y")
 	_, _, undo := sc.actions()
@@ -357,9 +357,9 @@ func TestARunIsGivenUp(t *testing.T) {
 	}
 }
 
-// What is copied is compared with the CRC-32 in its name on the way, and what a copy can't keep is told; it is made all
-// the same.
-func TestWhatIsNoticedWhileCopying(t *testing.T) {
+// A copy is compared with the CRC-32 in its name while it is written, and what it can't keep is reported; it is made
+// all the same.
+func TestWarningsWhileCopying(t *testing.T) {
 	const content = "the content of this file!" // as long as drawn makes it
 	right := fmt.Sprintf("[%08X].mkv", crc32.ChecksumIEEE([]byte(content)))
 	for _, row := range []struct {
@@ -386,7 +386,7 @@ func TestWhatIsNoticedWhileCopying(t *testing.T) {
 }
 
 // What an interrupted run has not come to is not told as put back, neither by its undo nor by the history.
-func TestWhatNeverLeftIsNotPutBack(t *testing.T) {
+func TestFilesThatNeverMovedAreNotPutBack(t *testing.T) {
 	for _, row := range []struct{ name, target, files, plan string }{
 		{"moves, links, copies", "/lib", "a b c d", "a > 1; b = 2; c : 3; d @ 4"},
 		{"what is written", "/lib", "a b", "a = x/1, ! x/tvshow.nfo; b = x/2"},
@@ -439,14 +439,14 @@ func TestWhatNeverLeftIsNotPutBack(t *testing.T) {
 				}
 			})
 			if len(seen) < 2 {
-				t.Errorf("only %d ways to be cut off", len(seen))
+				t.Errorf("only %d ways to be interrupted", len(seen))
 			}
 		})
 	}
 }
 
-// A cycle of renames of which one file can't go back stays whole: no file is left under a temporary name, and the dry
-// run says the same.
+// If one file of a cycle of renames can't go back, the whole cycle stays: no file is left under a temporary name, and
+// the dry run says the same.
 func TestABrokenCycleStays(t *testing.T) {
 	plans := map[string]string{"1 2 3": "1 > 2; 2 > 3; 3 > 1", "1 2 3 4": "1 > 2; 2 > 3; 3 > 4; 4 > 1"}
 	for files, plan := range plans {
@@ -491,11 +491,11 @@ func TestABrokenCycleStays(t *testing.T) {
 	}
 }
 
-// Of a copy that stays because one of the two was changed it is told which.
+// If a copy stays because it or its original was changed, the result says which.
 func TestWhichOfTwoWasChanged(t *testing.T) {
 	for changed, want := range map[string]string{
-		"/lib/x": "it was changed since",
-		"/src/a": "it was changed since: the original, not the copy",
+		"/lib/x": "it has changed since",
+		"/src/a": "it has changed since: the original, not the copy",
 	} {
 		t.Run(changed, func(t *testing.T) {
 			sc := drawn(traits{}, "/lib", "a", "a : x")
@@ -634,7 +634,7 @@ func TestACopyWithoutItsMarksIsKept(t *testing.T) {
 }
 
 // A run that is gone on with and whose marks are damaged does not take its copies for somebody else's: what it can't
-// prove stays, is told, and is told again by its undo.
+// prove stays; the rollback reports it, and so does its undo.
 func TestACopyWithADamagedMarkIsNotTakenForAnothers(t *testing.T) {
 	sc := drawn(traits{}, "/lib", "a b", "a : x; b : y")
 	apply, resume, undo := sc.actions()
@@ -663,8 +663,8 @@ func TestACopyWithADamagedMarkIsNotTakenForAnothers(t *testing.T) {
 	}
 }
 
-// An empty folder of the run that can't be removed is told, and the next undo removes it.
-func TestAnUndoThatCanNotRemoveAFolderIsNotAtItsEnd(t *testing.T) {
+// An empty folder of the run that can't be removed is reported, and the next undo removes it.
+func TestAnUndoThatCannotRemoveAFolderIsUnfinished(t *testing.T) {
 	sc := drawn(traits{}, "/lib", "a", "a = New/x")
 	apply, _, undo := sc.actions()
 	s := sc.clone()
@@ -686,7 +686,7 @@ func TestAnUndoThatCanNotRemoveAFolderIsNotAtItsEnd(t *testing.T) {
 	}
 }
 
-// A cycle of renames of which another program has replaced one file: no file keeps its temporary name.
+// Another program has replaced one file of a cycle of renames: no file keeps its temporary name.
 func TestACycleWithAReplacedFileKeepsNoTemporaryName(t *testing.T) {
 	for name, want := range map[string]string{
 		"1": "1 kept occupied, 2 kept occupied, 3 kept moved_on",

@@ -131,7 +131,7 @@ func TestAFaultWhileReadingIsDamageAndNoCrash(t *testing.T) {
 	}
 }
 
-func TestWhatACallerFindsUnsoundIsDamage(t *testing.T) {
+func TestContentThatACallerRejectsIsDamage(t *testing.T) {
 	path, _ := manyPages(t)
 	db, err := Open(path, bolt.Options{ReadOnly: true}, CheckMeta)
 	if err != nil {

@@ -57,7 +57,7 @@ func newApply(f *factory) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&a.dryRun, "dry-run", false, "check everything and change nothing")
 	flags.BoolVar(&a.resume, "resume", false, "continue the interrupted run; its ID may follow")
-	flags.BoolVar(&a.partial, "partial", false, "skip the units that can't be carried out, and do the others")
+	flags.BoolVar(&a.partial, "partial", false, "skip the units that can't be carried out, and do the rest")
 	flags.DurationVar(&a.wait, "wait", 0, "wait up to `TIME` for another run to end")
 	addSettingFlags(cmd, flags, "organize.exec")
 	return cmd
@@ -67,7 +67,7 @@ func (a *applyRun) run(cmd *cobra.Command, args []string) error {
 	a.started = time.Now()
 	switch {
 	case a.resume && (a.dryRun || a.partial):
-		return usagef("leave them out", "--resume continues a run as it began: it can't be combined with --dry-run or "+
+		return usagef("leave them out", "--resume continues a run as it was started: it can't be combined with --dry-run or "+
 			"--partial")
 	case !a.resume && len(args) == 0:
 		return usagef("for example: anivault apply library.plan", "no PLAN given")

@@ -276,8 +276,8 @@ func addYesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVar(yes, "yes", false, "don't ask for confirmation (it asks only on a terminal)")
 }
 
-// confirm asks a yes-or-no question and returns the answer; after no it prints ifNo. It returns true without asking if
-// yes is set, or if stdin or stderr is not a terminal.
+// confirm asks a yes-or-no question and returns the answer; after a no, it prints ifNo. It returns true without asking
+// if yes is set, or if stdin or stderr is not a terminal.
 func (f *factory) confirm(ctx context.Context, yes bool, question, ifNo lang.Text) (bool, error) {
 	if yes || !f.streams.InTTY || !f.streams.ErrTTY {
 		return true, nil

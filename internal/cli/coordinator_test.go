@@ -139,9 +139,9 @@ func (s *site) told(event, sentence string) {
 	}, func() {})
 }
 
-// Each thing that may happen to the coordinator of a running gateway is told on stderr, in the words of
-// docs/several-machines.md, and as an event in the log. Requests go on all the time.
-func TestWhatAUserSeesOfTheCoordinator(t *testing.T) {
+// Whatever happens to the coordinator of a running gateway is reported on stderr, in the words of
+// docs/several-machines.md, and as an event in the log. Requests continue all the time.
+func TestCoordinatorMessages(t *testing.T) {
 	if _, err := redistest.FindProgram(); err != nil {
 		t.Skip(err)
 	}
@@ -244,7 +244,7 @@ func TestWhatAUserSeesOfTheCoordinator(t *testing.T) {
 		},
 		"slow": func(s *site) {
 			s.proxy.SetDelay(70 * time.Millisecond)
-			s.told("coordinator_slow ", `coordinator at PLACE is slow: one update of a hundred takes [0-9.]+m?s or longer`)
+			s.told("coordinator_slow ", `coordinator at PLACE is slow: one update in a hundred takes [0-9.]+m?s or longer`)
 		},
 		"damaged": func(s *site) {
 			s.do("SET", s.state, "hello")

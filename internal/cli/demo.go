@@ -106,7 +106,7 @@ func runDemo(f *factory, cmd *cobra.Command, keep string, serve bool, o *matchOp
 	if keep != "" {
 		f.say("Everything is in %s.\n", ui.Printable(keep))
 	} else {
-		f.say("The library is gone now; anivault demo --keep DIR leaves it to try things on.\n")
+		f.say("The library has been removed; with --keep DIR the demo keeps it, to try things on.\n")
 	}
 	if page != "" {
 		f.say("The page is %s.\n", ui.Printable(page))

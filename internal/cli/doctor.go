@@ -321,7 +321,7 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	case st.State == ratelimit.Sleep, st.State == ratelimit.CacheOnly:
 		return finding{
 			state: statusSentence(st),
-			fix:   "wait; until then anivault answers from the cache, and a later run asks for the rest",
+			fix:   "wait; meanwhile anivault answers from the cache, and a later run asks for the rest",
 		}
 	}
 	state := append([]lang.Text{lang.Textf("shared state and locks work; %s", st.State)}, limitTexts(st)...)
@@ -447,8 +447,8 @@ func (d *doctor) checkCoordinator(ctx context.Context, cfg *config.Config) {
 		state, fix lang.Text
 	}{
 		{
-			found.ClockSkew.Abs() > 30*time.Second, "its clock and this machine's differ: the times shown are by its clock",
-			"set both clocks (for example: timedatectl set-ntp true); the limits hold all the same",
+			found.ClockSkew.Abs() > 30*time.Second, "its clock and this machine's differ: the times shown are from its clock",
+			"set both clocks (for example: timedatectl set-ntp true); the limits hold anyway",
 		},
 		{
 			found.EvictionPolicy != "", "it may discard the limiter's state when its memory is full",

@@ -93,7 +93,7 @@ func readLockHolder(lock string) string {
 	return ui.OneLine(ui.Printable(strings.TrimSpace(string(who))))
 }
 
-// openEngine returns an engine for the folder of the journals, which it makes if necessary.
+// openEngine returns an engine for the folder of the journals. It creates the folder if necessary.
 func openEngine(cfg *config.Config) (*apply.Engine, error) {
 	if !apply.Supported {
 		return nil, errUnsupported
@@ -159,7 +159,7 @@ func journalHint(err error) lang.Text {
 	case bad.Newer:
 		return "update anivault: it does not act on a journal from a later version"
 	}
-	return "anivault does not act on such a journal, which is in the folder history of the data folder; " +
+	return "anivault does not act on such a journal, which is in the history folder in the data folder; " +
 		"for another run, give an ID that anivault history lists"
 }
 
@@ -168,8 +168,8 @@ func continueOrUndoHint(id string) lang.Text {
 }
 
 func missingDiskHint(id string) lang.Text {
-	return lang.Textf("mount the disk, then go on or put it back; if it is gone for good, anivault history abandon %s "+
-		"lets other runs begin", id)
+	return lang.Textf("mount the disk, then continue it or put it back; if it is gone for good, anivault history "+
+		"abandon %s lets other runs begin", id)
 }
 
 type unfinishedRun struct {
@@ -223,14 +223,14 @@ func checkUnfinishedRuns(ctx context.Context, cfg *config.Config) finding {
 	runs, err := findUnfinishedRuns(ctx, cfg)
 	switch {
 	case err != nil:
-		return failedFinding(lang.TextOf(err), "the journals are in the folder history of the data folder")
+		return failedFinding(lang.TextOf(err), "the journals are in the history folder in the data folder")
 	case len(runs) == 0:
 		return finding{state: "no run of organize was interrupted"}
 	case runs[0].running:
 		return finding{state: runs[0].text()}
 	case runs[0].Err != nil:
 		return failedFinding(runs[0].text(), "look at its folders; "+
-			"anivault history lists it until its journal is taken out of the folder history of the data folder")
+			"anivault history lists it until its journal is removed from the history folder in the data folder")
 	}
 	return failedFinding(
 		lang.Textf("%s; no other run can begin until you continue it or put it back", runs[0].text()),
@@ -284,7 +284,8 @@ func (a *applyRun) beginNotices(cfg *config.Config) func(run string) {
 	}
 }
 
-// endNotices queues the notices of a run, unless it was interrupted, since then it ends later, or changed nothing.
+// endNotices queues the notices of a run. It queues none if the run changed nothing, or was interrupted and so ends
+// later.
 func (a *applyRun) endNotices(cfg *config.Config, out *apply.Outcome) error {
 	if out.Unfinished || a.dryRun {
 		return nil
@@ -312,8 +313,8 @@ func (a *applyRun) noticesOf(out *apply.Outcome) (notices []notify.Notice) {
 	return notices
 }
 
-// sendNotices tries to deliver what waits. If a target fails, it warns, and the exit status is that of an incomplete
-// run unless runErr has another one.
+// sendNotices tries to deliver the waiting notices. If a target fails, it warns, and the exit status says that the run
+// is incomplete, unless runErr has another one.
 func (f *factory) sendNotices(ctx context.Context, cfg *config.Config, runErr error) error {
 	if cfg == nil || len(cfg.Notify) == 0 {
 		return runErr

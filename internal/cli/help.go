@@ -131,7 +131,7 @@ var translatableUsages = []string{"help for %s", formatUsage + formatDefaultText
 const (
 	formatUsage       = "output `FORMAT`: %s"
 	formatDefaultText = " (default: table on a terminal, ndjson on a pipe)"
-	onlyUsage         = "print only files of these `STATUSES`, with commas: %s"
+	onlyUsage         = "print only files with these `STATUSES`, separated by commas: %s"
 )
 
 func translateUsage(usage string) string {

@@ -136,7 +136,7 @@ func TestHelpTextsAreUsedAndTranslated(t *testing.T) {
 }
 
 // The tables that topics print are in the catalogue: packages that know nothing of lang hold most of them.
-func TestWhatTopicsPrintIsTranslated(t *testing.T) {
+func TestTopicsAreTranslated(t *testing.T) {
 	var texts []string
 	for _, r := range machine.Rules() {
 		texts = append(texts, r.Condition, r.Confirmation.String())

@@ -130,7 +130,7 @@ type jsonRun struct {
 	Mode    string   `json:"mode,omitempty" doc:"hardlink, move, symlink, copy or reflink"`
 	AtWork  bool     `json:"at_work,omitempty" doc:"with planned, apply, undo: it is running; else it was interrupted"`
 	Stage   string   `json:"stage,omitempty" doc:"planned, apply or undo (at work, or interrupted), done, undone,"`
-	_       struct{} `doc:"kept (put back but for some), abandoned, or damaged: see error"`
+	_       struct{} `doc:"kept (put back except for some files), abandoned, or damaged: see error"`
 	Files   int      `json:"files" doc:"files of the run"`
 	Refused int      `json:"refused" doc:"files that were not put where they belong"`
 	Kept    int      `json:"kept" doc:"files that could not be put back"`

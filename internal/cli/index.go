@@ -36,14 +36,14 @@ func (f *factory) indexCommand(
 	})
 }
 
-// suggestIndex says what a title index would gain, unless there is one. It makes the data folder, so that the next run
-// says nothing: doctor, which makes it too, has told about the index then.
+// suggestIndex says what a title index would gain, unless there is one. It creates the data folder, so that the next
+// run says nothing. Doctor creates the folder too, but then it has mentioned the index.
 func suggestIndex(f *factory, cfg *config.Config, s report.Summary) {
 	if _, err := os.Stat(cfg.Dirs.Data); s.Matched == 0 || !errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	if err := os.MkdirAll(cfg.Dirs.Data, 0o700); err != nil {
-		return // it can't be kept that it was said
+		return // without the folder, each run would repeat the note
 	}
 	text := lang.Textf("note: this run sent %s to TMDB. A title index saves most searches, about one request per title, "+
 		"finds the season and number of sequels, and works with --offline. To make one: anivault index update",
@@ -51,7 +51,7 @@ func suggestIndex(f *factory, cfg *config.Config, s report.Summary) {
 	f.say("\n%s", ui.WrapHanging(lang.Say(text)+"\n", f.streams.ErrWidth(), 0))
 }
 
-const missingMappingNote = "AniDB's titles find nothing by themselves: only Anime-Lists ties them to TMDB " +
+const missingMappingNote = "AniDB's titles find nothing by themselves: only Anime-Lists links them to TMDB " +
 	"(anivault index update fetches it)"
 
 func lacksMapping(x *index.Index) bool {
@@ -132,8 +132,8 @@ func newIndexLookup(f *factory) *cobra.Command {
 		if lacksMapping(x) {
 			f.say("note: %s\n", missingMappingNote)
 		} else {
-			f.say("hint: only whole titles are found: anivault parse NAME prints what it reads from a name, anivault index " +
-				"stats what was imported\n")
+			f.say("hint: only whole titles are found: anivault parse NAME prints what it reads from a name, and anivault " +
+				"index stats what was imported\n")
 		}
 		return nil
 	})

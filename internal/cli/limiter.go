@@ -64,7 +64,7 @@ func newLimiterCacheOnly(f *factory) *cobra.Command {
 			if _, err := target.CacheOnly(ctx, t.AutoRecover); err != nil {
 				return err
 			}
-			f.say("paused: nothing is sent to TMDB; to go on: anivault limiter resume\n")
+			f.say("paused: nothing is sent to TMDB; to continue: anivault limiter resume\n")
 			if t.AutoRecover > 0 {
 				f.say("it ends by itself in %s\n", ui.Period(t.AutoRecover))
 			}
@@ -172,7 +172,7 @@ func fromStateNames(r machine.Rule) []string {
 }
 
 type jsonRule struct {
-	From         []string `json:"from" doc:"the states it leads out of"`
+	From         []string `json:"from" doc:"the states it leads from"`
 	To           string   `json:"to" doc:"the state it leads to"`
 	Condition    string   `json:"condition" doc:"what has to hold"`
 	Confirmation string   `json:"confirmation" doc:"how often or how long it has to hold"`

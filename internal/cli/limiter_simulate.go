@@ -39,10 +39,10 @@ func newLimiterSimulate(f *factory) *cobra.Command {
 	flags.StringVar(&o.preset, "preset", "gauntlet", "`NAME` of a scenario")
 	flags.StringVar(&o.upstreamLimit, "limit", "sliding:50/1s",
 		"`MODEL` of the upstream's limit, unless the scenario has one")
-	flags.StringVar(&o.latency, "latency", "20ms-60ms", "`TIME` to a good answer, or a range")
+	flags.StringVar(&o.latency, "latency", "20ms-60ms", "`TIME` that a good answer takes, or a range")
 	flags.IntVar(&o.processes, "processes", 1, "`NUMBER` of processes that share the limiter")
 	flags.DurationVar(&o.length, "for", 0, "`DURATION` of the run (default: until 30 s after the last fault, or 2m)")
-	flags.DurationVar(&o.step, "step", 0, "`DURATION` of a row (default: such that there are 20 to 50)")
+	flags.DurationVar(&o.step, "step", 0, "`DURATION` of a row (default: gives 20 to 50 rows)")
 	flags.Uint64Var(&o.seed, "seed", 1, "random `SEED`")
 	flags.StringVar(&o.format, "format", "text",
 		"`FORMAT` of the output: text, csv or svg (default: by the name of --out)")
@@ -160,7 +160,7 @@ func tuningsPerProcess(own ratelimit.Tuning, processes int, args []string) ([]ra
 		if number, rest, ok := strings.Cut(key, ":"); ok {
 			n, err := strconv.Atoi(number)
 			if err != nil || n < 1 || n > processes {
-				hint := lang.Textf("allowed: 1: to %d:, as in 1:rate_base=10; --processes sets their number", processes)
+				hint := lang.Textf("allowed: 1: to %d:, as in 1:rate_base=10; --processes sets how many there are", processes)
 				return nil, usagef(hint, "%q is for a process that does not exist", arg)
 			}
 			key, first, last = rest, n, n

@@ -184,7 +184,7 @@ func TestLossesOfOthers(t *testing.T) {
 			h.run(0, "undo")
 			h.holds("in", "a.mkv")
 		},
-		"another mode in the config behind a copy that was cut off": func(t *testing.T) {
+		"another mode in the config after an interrupted copy": func(t *testing.T) {
 			h := newHouse(t)
 			var rows [][]any
 			var all []string

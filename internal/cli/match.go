@@ -88,7 +88,7 @@ func newMatch(f *factory) *cobra.Command {
 	addSettingFlags(cmd, flags, "match.min_confidence")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if a file is unmatched or ambiguous")
 	flags.StringVar(&o.namesFrom, "names-from", "",
-		"match the names or paths in `FILE` (- for stdin), one per line; nothing has to exist")
+		"match the names or paths in `FILE` (- for stdin), one per line; they need not exist")
 	flags.BoolVar(&o.explain, "explain", false, "show how each file was matched")
 	flags.StringVar(&o.report, "report", "", "write a self-contained HTML page to `FILE`")
 	flags.StringVar(&o.view, "view", "",

@@ -275,8 +275,8 @@ func (p *prompter) describe(q decide.Question) {
 		if c.Confidence >= 0.01 { // candidates for a typed title may have none
 			row += "  " + report.Percent(c.Confidence)
 		}
-		if i < len(q.Leads) && q.Leads[i].Decision.Status == match.Matched {
-			row += "  -> " + previewText(q.Leads[i])
+		if i < len(q.Previews) && q.Previews[i].Decision.Status == match.Matched {
+			row += "  -> " + previewText(q.Previews[i])
 		}
 		name := title.WithYear(ui.Escaped(c.Title), c.Year)
 		fmt.Fprintf(p.out, "%4d  %s%s\n", i+1, ui.Cut(name, max(p.width, 40)-7-ui.Width(row)), row)
@@ -429,7 +429,7 @@ func (p *prompter) ShowSavedPins(c decide.Choice) {
 }
 
 // read prompts and waits for a line. A read from a terminal can't be cancelled: if ctx ended an earlier question, that
-// read goes on, and its line answers this question.
+// read continues, and its line answers this question.
 func (p *prompter) read(ctx context.Context, prompt string) (string, error) {
 	fmt.Fprint(p.out, prompt)
 	if p.pending == nil {

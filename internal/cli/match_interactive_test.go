@@ -194,7 +194,7 @@ func (w *world) pins(t *testing.T) string {
 	return strings.Join(out, "\n")
 }
 
-func TestAPersonDecidesWhatIsInDoubt(t *testing.T) {
+func TestAPersonDecidesDoubtfulFiles(t *testing.T) {
 	w := newWorld(t,
 		"A/[G] Aaa Nothing - 01.mkv", "A/[G] Aaa Nothing - 02.mkv", // searched for by another title
 		"B/[G] Bbb Nothing - 01.mkv", "B/[G] Bbb Nothing - 02.mkv", // an id, for these files
@@ -275,7 +275,8 @@ func TestAPersonMayQuitBeforeAChoiceIsKept(t *testing.T) {
 	}
 }
 
-// A name that only a folder has is not pinned as a title that would hold everywhere, and what was pinned is said.
+// A name that only a folder has is not pinned as a title, which would apply everywhere, and the output says what was
+// pinned.
 func TestAFoldersNameIsPinnedAsAPath(t *testing.T) {
 	w := newWorld(t,
 		"amb zzz/Movie.mkv", "other/amb zzz/03.mkv", // a film in a folder, and another folder of that name
@@ -327,7 +328,7 @@ func TestAFoldersPinHoldsForFilesThatWereDecided(t *testing.T) {
 	}
 }
 
-func TestWithoutAnswersTheRunGoesOn(t *testing.T) {
+func TestTheRunContinuesWithoutAnswers(t *testing.T) {
 	files := []string{"A/[G] Aaa Nothing - 01.mkv", "B/[G] Bbb Nothing - 01.mkv", "C/Cowboy Bebop - 03.mkv"}
 	t.Run("end of input", func(t *testing.T) {
 		w := newWorld(t, files...)

@@ -190,7 +190,7 @@ func fitParts(parts []statusPart, room int) string {
 	}
 }
 
-// filesText returns "12/38 files", with a + while the walk goes on: "12/38+ files".
+// filesText returns "12/38 files", with a + during the walk: "12/38+ files".
 func filesText(at app.Progress, counts report.Summary) lang.Text {
 	switch {
 	case at.Files == 0:
@@ -240,7 +240,7 @@ const (
 )
 
 // remainingText estimates the remaining time from the files decided so far. It returns "" if that would be a guess:
-// while the walk goes on, for the first files and seconds, and while no request may be sent.
+// during the walk, for the first files and seconds, and while no request may be sent.
 func remainingText(at app.Progress, counts report.Summary, now time.Time) lang.Text {
 	done, left := int64(counts.Files), at.Files-int64(counts.Files)
 	if !at.Walked || left <= 0 || done < minEstimateFiles || at.Elapsed < minEstimateTime || isWaiting(at.Wait, now) {

@@ -84,7 +84,7 @@ func TestAnOutageHasTwoLinesInALog(t *testing.T) {
 		now = now.Add(time.Minute)
 	}
 	want := []string{"waiting: TMDB is failing; next try at 12:01:02 (Sleep)", "continuing after 5m00s (Normal)"}
-	for i, line := range lines { // the day is told where it is not today
+	for i, line := range lines { // the day is shown if it is not today
 		lines[i] = strings.Replace(line, "2026-11-21 ", "", 1)
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {

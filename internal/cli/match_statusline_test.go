@@ -86,7 +86,7 @@ func TestTheStatusLineSaysHowARunStands(t *testing.T) {
 			"TMDB asks us to wait 42 s (429) · 40/120 files · 14 series · 35/s · cache 75 % · 10 s",
 		},
 		{
-			"a pause that another process was told", waits(app.Wait{Block: ratelimit.Block{
+			"a pause that another process received", waits(app.Wait{Block: ratelimit.Block{
 				Cause: ratelimit.ReasonPause,
 				Until: in(200 * time.Second),
 			}}),
@@ -241,7 +241,7 @@ func TestPeriods(t *testing.T) {
 		time.Hour + time.Second: "for 1h0m1s", 10 * time.Hour: "for 10h", 10 * time.Second: "for 10s",
 	} {
 		if got := durationText(d); got.String() != want {
-			t.Errorf("%s is said as %q, want %q", d, got, want)
+			t.Errorf("%s is shown as %q, want %q", d, got, want)
 		}
 	}
 }

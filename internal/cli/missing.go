@@ -55,16 +55,16 @@ func newMissing(f *factory) *cobra.Command {
 		case err != nil:
 			return err
 		case cfg.Match.Order == orders.AniDB:
-			return usagef("choose another order", "AniDB has no seasons that could be incomplete")
+			return usagef("choose another order", "AniDB has no seasons to compare with")
 		}
 		return o.run(c.Context(), cfg, produce)
 	})
 	addMatchFlags(cmd, &o)
 	flags := cmd.Flags()
 	addSettingFlags(cmd, flags, "match.min_confidence")
-	flags.BoolVar(&m.wholeSeasons, "whole-seasons", false, "list the seasons of which nothing is there one by one")
-	flags.StringArrayVar(&m.added, "ignore", nil, "leave out `SERIES`, a title or tv/ID, from now on (may be repeated)")
-	flags.StringArrayVar(&unignore, "no-ignore", nil, "no longer leave out `SERIES` (may be repeated)")
+	flags.BoolVar(&m.wholeSeasons, "whole-seasons", false, "list seasons without any file one by one")
+	flags.StringArrayVar(&m.added, "ignore", nil, "ignore `SERIES`, a title or tv/ID, from now on (may be repeated)")
+	flags.StringArrayVar(&unignore, "no-ignore", nil, "no longer ignore `SERIES` (may be repeated)")
 	return cmd
 }
 
@@ -174,7 +174,7 @@ func (m *missingWriter) renderTable(all [][]report.Gap) []byte {
 			b.WriteByte('\n')
 		}
 		if startsAbsent && !m.wholeSeasons {
-			b.WriteString(lang.Say("Seasons of which nothing is there (--whole-seasons lists them):") + "\n")
+			b.WriteString(lang.Say("Seasons without any file (--whole-seasons lists them):") + "\n")
 		}
 		if absent && !m.wholeSeasons {
 			m.writeAbsent(&b, gaps)
@@ -196,7 +196,7 @@ func (m *missingWriter) renderTable(all [][]report.Gap) []byte {
 	return []byte(b.String())
 }
 
-// writeAbsent writes "  Title (1999)  S02-S04, S06  24 episodes": the seasons of a series of which nothing is there.
+// writeAbsent writes "  Title (1999)  S02-S04, S06  24 episodes": the seasons of a series that have no files.
 func (m *missingWriter) writeAbsent(b *strings.Builder, gaps []report.Gap) {
 	var seasons []int
 	episodes := 0
@@ -233,7 +233,7 @@ func (m *missingWriter) writeSeason(b *strings.Builder, g *report.Gap) {
 	indent := strings.Repeat(" ", len(head)+2)
 	for i, d := range g.Duplicates {
 		if i == 0 || g.Duplicates[i-1].Episode != d.Episode {
-			m.writeLine(b, len(head), head, lang.Textf("E%02d is there more than once:", d.Episode))
+			m.writeLine(b, len(head), head, lang.Textf("E%02d exists more than once:", d.Episode))
 		}
 		b.WriteString(indent + ui.CutLeft(ui.Printable(d.Path), max(m.opts.Width-len(indent), 0)) + "\n")
 		if d.Better != "" {
@@ -264,8 +264,8 @@ func (m *missingWriter) headline() lang.Text {
 		text lang.Text
 	}{
 		{s.Missing, lang.Textf("%s missing", lang.Count(s.Missing, "aired episode"))},
-		{s.AbsentSeasons, lang.Textf("%s not there at all", lang.Count(s.AbsentSeasons, "season"))},
-		{s.Duplicates, lang.Textf("%s there more than once", lang.Count(s.Duplicates, "episode"))},
+		{s.AbsentSeasons, lang.Textf("%s completely missing", lang.Count(s.AbsentSeasons, "season"))},
+		{s.Duplicates, lang.Textf("%s more than once", lang.Count(s.Duplicates, "episode"))},
 		{s.Unplaced, lang.Textf("%s without an episode", lang.Count(s.Unplaced, "file"))},
 		{s.Ignored, lang.Textf("%d ignored", s.Ignored)},
 	} {

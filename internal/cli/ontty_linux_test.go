@@ -156,7 +156,7 @@ func TestTheDemoServes(t *testing.T) {
 	}
 }
 
-// What is asked of colour and progress, on a terminal and in a pipe.
+// The flags for colour and progress, on a terminal and in a pipe.
 func TestColourAndProgressAreAskedFor(t *testing.T) {
 	for _, tt := range []struct {
 		name              string
@@ -348,7 +348,7 @@ func TestTheTitleIndexIsSuggestedOnce(t *testing.T) {
 		{[]string{"match", s.lib}, true},
 		{[]string{"match", s.lib}, false},
 	} {
-		if i == 2 { // in a pipe, nothing is said and nothing kept
+		if i == 2 { // in a pipe, it prints and keeps nothing
 			cmd := exec.Command("anivault", "match", s.lib)
 			cmd.Env = s.env
 			if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), gain) {

@@ -69,7 +69,7 @@ func newOrganize(f *factory) *cobra.Command {
 		"read the records of match --format ndjson from `FILE` (- for stdin) instead of matching; PATH may be left out")
 	flags.StringVar(&o.planFile, "plan", "", "write the plan's text to `FILE` (- for stdout)")
 	flags.BoolVar(&o.yes, "yes", false, "carry the plan out without asking, as anivault apply does")
-	flags.BoolVar(&o.partial, "partial", false, "skip the units that can't be carried out, and do the others")
+	flags.BoolVar(&o.partial, "partial", false, "skip the units that can't be carried out, and do the rest")
 	flags.DurationVar(&o.wait, "wait", 0, "wait up to `TIME` for another run to end")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if a file is skipped or in conflict")
 	addListFlags(flags, &o.match)

@@ -150,7 +150,7 @@ func (a *planPrompt) apply(ctx context.Context) error {
 }
 
 // edit opens the plan in the user's editor. It prints the error of an editor that can't be run and returns nil, so that
-// the prompt goes on.
+// the prompt continues.
 func (a *planPrompt) edit(ctx context.Context) error {
 	text, err := openEditor(ctx, a.f, a.result, a.editedText)
 	if exit, ok := errors.AsType[*exitError](err); ok && ctx.Err() == nil {
@@ -164,7 +164,7 @@ func (a *planPrompt) edit(ctx context.Context) error {
 	if a.plan, a.parseErr = organize.Parse(string(text)); a.parseErr != nil {
 		printPlanProblems(a.f, "plan", a.parseErr)
 		a.f.say("the plan can't be carried out as it was edited; e opens it again\n")
-		return nil //nolint:nilerr // it was printed, and the prompt goes on
+		return nil //nolint:nilerr // it was printed, and the prompt continues
 	}
 	files := 0
 	for i := range a.plan.Units {

@@ -285,8 +285,8 @@ func (s *shelf) is(want []string, times bool, when string) {
 	}
 }
 
-// The program is killed at random times in apply, in going on and in putting back: nothing is ever lost, going on
-// ends where a run ends that nobody killed, and putting back where it began.
+// The program is killed at random times in apply, in resuming and in undoing: nothing is ever lost, resuming ends where
+// a run ends that nobody killed, and putting back where it began.
 func TestTheProgramIsKilled(t *testing.T) {
 	for i, kind := range []string{"in place", "apart", "nfo"} {
 		t.Run(kind, func(t *testing.T) { killProgram(t, shelfOf(t, 600, kind), (*kills+2-i)/3) })
@@ -334,7 +334,7 @@ func killProgram(t *testing.T, s *shelf, kills int) {
 	t.Logf("%d of %d kills cut a run off", cut, kills)
 }
 
-// A media server is told of each folder that a killed run has changed, once or twice.
+// A media server gets a notice about each folder that a killed run has changed, once or twice.
 func TestNoticesSurviveKills(t *testing.T) {
 	s := shelfOf(t, 300, "apart")
 	var mu sync.Mutex
@@ -366,7 +366,7 @@ func TestNoticesSurviveKills(t *testing.T) {
 		for i := range 7 {
 			folder := fmt.Sprintf("/media/lib/Show %d", i)
 			if n := told[folder]; n < 1 || n > 2 {
-				t.Errorf("%s: %s was told %d times", when, folder, n)
+				t.Errorf("%s: %s got %d notices", when, folder, n)
 			}
 		}
 		clear(told)
@@ -530,7 +530,7 @@ func (s *shelf) startOver() {
 	s.must("history", "prune", "--older", "0d") // the plan's id is the run's again
 }
 
-// A run that was cut off on a disk that is gone for good can be given up; nothing is lost by it.
+// A run that was interrupted on a disk that is gone for good can be abandoned; nothing is lost.
 func TestARunIsAbandoned(t *testing.T) {
 	s := newShelf(t, 600)
 	for {
@@ -782,7 +782,7 @@ func TestAJournalThatCantBeTrustedIsNamed(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 
-	// One of which nothing can be read is the newest all the same, and no older run is put back in its place.
+	// An unreadable run still counts as the newest, and no older run is put back in its place.
 	old := "2025" + s.id[len("2025"):]
 	older := bytes.Replace(text, []byte(`"id":"`+s.id), []byte(`"id":"`+old), 1)
 	older = regexp.MustCompile(`"begun":"\d{4}`).ReplaceAll(older, []byte(`"begun":"2025`))

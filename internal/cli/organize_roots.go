@@ -36,7 +36,7 @@ func (o *organizeRun) openRoots(ctx context.Context, args []string) error {
 		index     *int
 	}{{tv, "--to-tv", &o.options.TVTarget}, {movies, "--to-movies", &o.options.MovieTarget}} {
 		place, err := disk.RootOf(to.dir)
-		if errors.Is(err, fs.ErrNotExist) && o.makesTarget(ctx, to.dir) {
+		if errors.Is(err, fs.ErrNotExist) && o.offerToMakeTarget(ctx, to.dir) {
 			place, err = disk.RootOf(to.dir)
 		}
 		if of, ok := errors.AsType[*fs.PathError](err); ok { // its path may be a parent of the folder
@@ -80,9 +80,9 @@ func (o *organizeRun) openRoots(ctx context.Context, args []string) error {
 	return nil
 }
 
-// makesTarget makes a folder for the library if a person at the terminal wants it. Otherwise it may be on a disk that
-// is not mounted.
-func (o *organizeRun) makesTarget(ctx context.Context, dir string) bool {
+// offerToMakeTarget asks at the terminal whether to make the library's folder, and reports whether it has made it. It
+// does not make one unasked, because the folder may be on a disk that is not mounted.
+func (o *organizeRun) offerToMakeTarget(ctx context.Context, dir string) bool {
 	if o.yes || o.forWatch || !o.f.streams.InTTY || !o.f.streams.ErrTTY {
 		return false
 	}

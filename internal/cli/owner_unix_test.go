@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A file of somebody else's that can't be opened is said to be theirs, with what to do.
+// The error for another user's file that can't be opened says whose it is and what to do.
 func TestAnotherUsersFileIsNamedAsSuch(t *testing.T) {
 	own := filepath.Join(t.TempDir(), "own")
 	if err := os.WriteFile(own, nil, 0o600); err != nil {

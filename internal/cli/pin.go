@@ -66,7 +66,7 @@ func newPin(f *factory) *cobra.Command {
 	cmd.Flags().IntVar(&season, "season", 0, "TMDB's `NUMBER` of the season that the files belong to (0: specials)")
 	cmd.Flags().IntVar(&offset, "offset", 0, "`NUMBER` added to the episode numbers in the names; may be negative")
 	cmd.Flags().StringVar(&episodes, "episode", "",
-		"the `NUMBER` of the episode that one file is: 5, 5-6 or 5,7 (without --season, of season 1)")
+		"the `NUMBER` of the episode in that one file: 5, 5-6 or 5,7 (without --season, of season 1)")
 	cmd.Flags().StringVar(&order, "order", "",
 		"count the whole series in the `ORDER` tmdb, absolute, tvdb, anidb or group:NAME, whatever match.order says")
 	cmd.Flags().BoolVar(&force, "force", false, "pin an entry that TMDB does not have")
@@ -131,7 +131,7 @@ func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline, force bool)
 			f.warn("TMDB has no %s; %s", p.Entry(), hint)
 			return nil
 		}
-		absent = usagef(hint, "TMDB has no %s; --force pins it all the same", p.Entry())
+		absent = usagef(hint, "TMDB has no %s; --force pins it anyway", p.Entry())
 		return nil
 	})
 	if absent != nil {

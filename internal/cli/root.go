@@ -81,7 +81,7 @@ type factory struct {
 
 	helpErr error         // the error of writing a help text
 	answers *bufio.Reader // see prompter
-	isDemo  bool          // a run of the demo: it suggests no command, because the next one would find nothing of it
+	isDemo  bool          // a run of the demo: it suggests no command, because nothing of it remains
 
 	configFile string
 	verbose    int
@@ -169,7 +169,7 @@ func (f *factory) language(args []string) lang.Language {
 	return lang.FromEnvironment(f.getenv)
 }
 
-// flagKinds says what the values of flags are whose errors would be those of strconv and time.
+// flagKinds describes the values of flags by type, to replace the error messages of strconv and time.
 var flagKinds = map[string]lang.Text{
 	"int": "a whole number", "duration": "a time such as 90s or 5m", "bool": "true or false",
 }

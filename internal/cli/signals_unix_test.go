@@ -13,7 +13,7 @@ import (
 )
 
 // The signal is known by its type: what any other cause says makes no difference.
-func TestTheStatusIsThatOfTheSignal(t *testing.T) {
+func TestTheExitStatusMatchesTheSignal(t *testing.T) {
 	for _, row := range []struct {
 		signal syscall.Signal
 		want   int
@@ -51,7 +51,7 @@ func TestTheStatusIsThatOfTheSignal(t *testing.T) {
 }
 
 // Another process ignores the interrupt, because a Go program that has ignored it can't undo that for its children.
-func TestAnInterruptThatWasIgnoredStaysSo(t *testing.T) {
+func TestAnIgnoredInterruptStaysIgnored(t *testing.T) {
 	const ignores = "TEST_IGNORES_INTERRUPTS"
 	if os.Getenv(ignores) == "" {
 		const script = `trap '' INT; exec "$0" -test.run "^$1\$"`

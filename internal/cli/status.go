@@ -230,7 +230,7 @@ func paceText(s ratelimit.Status, p ratelimit.ProcessStatus) lang.Text {
 	case s.Rate == 0:
 		return lang.Textf("sends nothing in %s", s.State)
 	case s.PauseUntil.After(s.At):
-		return "sends nothing in the pause"
+		return "sends nothing during the pause"
 	}
 	return lang.Textf("at most %.3g requests a second", min(p.Rate, s.Rate))
 }
@@ -284,7 +284,7 @@ type jsonUnfinishedRun struct {
 
 type jsonWindow struct {
 	OK        int     `json:"count_2xx" doc:"good answers"`
-	Throttled int     `json:"count_429" doc:"answers that told us to slow down"`
+	Throttled int     `json:"count_429" doc:"429 answers, which ask to slow down"`
 	Server    int     `json:"count_5xx" doc:"server errors"`
 	Other     int     `json:"count_other" doc:"requests without an answer"`
 	ErrRate   float64 `json:"err_rate_30s" doc:"share of failed requests, 0 to 1"`

@@ -71,7 +71,7 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 			nil,
 		},
 		{"fresh", status(ratelimit.Normal, ratelimit.ReasonFresh, time.Second, 0), []string{"last 30 s"}, []string{"began"}},
-		{"in a pause", paused, []string{"all processes wait until", "sends nothing in the pause"}, []string{"at most"}},
+		{"in a pause", paused, []string{"all processes wait until", "sends nothing during the pause"}, []string{"at most"}},
 		{
 			"CacheOnly", status(ratelimit.CacheOnly, ratelimit.ReasonOperator, time.Minute, 0),
 			[]string{"anivault limiter resume lets requests through again"},
@@ -167,7 +167,7 @@ func TestStatusBeginsWithASentence(t *testing.T) {
 }
 
 // A full disk is not mended by rights or another kind of folder.
-func TestAFullDiskIsToldAsOne(t *testing.T) {
+func TestAFullDiskIsReportedAsSuch(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: "/x", Err: syscall.ENOSPC}
 	if got := fixUnlessDiskFull(fmt.Errorf("can't be kept: %w", full), "make it writable"); !strings.HasPrefix(
 		got.String(),

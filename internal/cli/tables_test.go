@@ -30,7 +30,7 @@ func TestEveryFieldIsExplained(t *testing.T) {
 		seen := map[string]bool{}
 		for _, f := range o.Fields {
 			if f.Name == "" || f.Doc == "" || seen[f.Name] {
-				t.Errorf("%s: the field %q has no words, or is there twice", o.Name, f.Name)
+				t.Errorf("%s: the field %q has no description, or occurs twice", o.Name, f.Name)
 			}
 			seen[f.Name] = true
 		}

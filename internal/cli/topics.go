@@ -148,7 +148,7 @@ func outputs() []output {
 		{"match: one object per file", report.FieldsOf(reflect.TypeFor[report.Record](), reflect.TypeFor[report.Parsed]())},
 		{"match: the summary", fieldsOf[report.Summary]()},
 		{"match --format csv: the columns", report.CSVFields()},
-		{"missing: one object per season of which something is missing or twice", fieldsOf[report.Gap]()},
+		{"missing: one object per season with missing or duplicate episodes", fieldsOf[report.Gap]()},
 		{"missing: the summary", fieldsOf[report.GapSummary]()},
 		{"organize: one object per file (and apply) (and undo) (and verify) (and history)", fieldsOf[report.Op]()},
 		{"apply: progress of long operations", fieldsOf[report.OrganizeProgress]()},

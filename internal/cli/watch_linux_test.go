@@ -102,7 +102,7 @@ func (w *watched) summary() report.OrganizeSummary {
 	return report.OrganizeSummary{}
 }
 
-// says waits until something is said on stderr.
+// says waits until a text appears on stderr.
 func (w *watched) says(words string) {
 	w.t.Helper()
 	for end := time.Now().Add(time.Minute); !strings.Contains(w.told.String(), words); time.Sleep(5 * time.Millisecond) {
@@ -165,9 +165,9 @@ func (w *watched) rename(from, to string) {
 	}
 }
 
-// What arrives is linked once it is whole; nothing is told twice, not even by the next process; a second one is
+// New files are linked once they are complete; nothing is reported twice, not even by the next process; a second one is
 // refused meanwhile.
-func TestWhatArrivesIsPutInOrder(t *testing.T) {
+func TestNewFilesAreOrganized(t *testing.T) {
 	w := newWatched(t)
 	w.file("Cowboy Bebop - 05.mkv")
 	w.file("Nothing at all.mkv")
@@ -205,8 +205,8 @@ func TestWhatArrivesIsPutInOrder(t *testing.T) {
 	}
 }
 
-// A warning about what each batch begins with is said once, not with each batch.
-func TestAWarningIsSaidOnceForAllBatches(t *testing.T) {
+// A warning about something that each batch begins with is given once, not with each batch.
+func TestAWarningIsGivenOnceForAllBatches(t *testing.T) {
 	w := newWatched(t)
 	w.start("--order", "tvdb")
 	for _, name := range []string{"Cowboy Bebop - 05.mkv", "more/Cowboy Bebop - 06.mkv"} {
@@ -312,8 +312,8 @@ func TestNoticesOfSkippedFilesNameThoseThatNeedAPerson(t *testing.T) {
 	w.stop()
 }
 
-// People are told which files stay, also where there is nothing else to tell.
-func TestWhatStaysIsNamedForPeople(t *testing.T) {
+// A notice says which files stay, even if there is nothing else to report.
+func TestSkippedFilesAreNamedForPeople(t *testing.T) {
 	w := newWatched(t)
 	w.file("Nothing at all.mkv")
 	w.cmd, w.told = w.command("--format", "table"), &output{}
@@ -339,7 +339,7 @@ func (w *watched) run(args ...string) {
 }
 
 // An undo says that a file does not belong into that library. It may belong into another one.
-func TestWhatAnUndoPutBackMayGoIntoAnotherLibrary(t *testing.T) {
+func TestAFileThatAnUndoPutBackMayGoIntoAnotherLibrary(t *testing.T) {
 	w := newWatched(t)
 	other := filepath.Join(w.dir, "other")
 	if err := os.Mkdir(other, 0o755); err != nil {
@@ -355,8 +355,8 @@ func TestWhatAnUndoPutBackMayGoIntoAnotherLibrary(t *testing.T) {
 	w.stop()
 }
 
-// What an undo has put back stays: it is told once, and moved again when it changes, or a pin does.
-func TestWhatWasPutBackStays(t *testing.T) {
+// A file that an undo has put back stays: watch reports it once, and moves it again when it or a pin changes.
+func TestFilesThatWerePutBackStay(t *testing.T) {
 	w := newWatched(t)
 	bebop, film := filepath.Join(w.in, "a", "Cowboy Bebop - 05.mkv"), filepath.Join(w.in, "b", "Perfect.Blue.1998.mkv")
 	w.file("a/Cowboy Bebop - 05.mkv")
@@ -396,7 +396,7 @@ func TestWhatWasPutBackStays(t *testing.T) {
 }
 
 // What somebody removed from the library does not come back with the next download.
-func TestWhatWasRemovedFromTheLibraryStaysAway(t *testing.T) {
+func TestFilesRemovedFromTheLibraryStayAway(t *testing.T) {
 	w := newWatched(t)
 	w.file("Cowboy Bebop - 05.mkv")
 	w.start("--mode", "hardlink")
@@ -418,7 +418,7 @@ func TestWhatWasRemovedFromTheLibraryStaysAway(t *testing.T) {
 }
 
 // What can't be carried out is tried again, by the next process too: the library may get other rights, or space.
-func TestWhatWasRefusedIsTriedAgain(t *testing.T) {
+func TestRefusedFilesAreTriedAgain(t *testing.T) {
 	w := newWatched(t)
 	season := filepath.Join(w.out, "Cowboy Bebop (1998)", "Season 01")
 	if err := os.MkdirAll(season, 0o755); err != nil {
@@ -460,8 +460,8 @@ func TestWhatWasRefusedIsTriedAgain(t *testing.T) {
 	w.stop()
 }
 
-// Watching is killed in the middle of a batch, again and again: the next process goes on with the run, and in the end
-// all is there.
+// Watching is killed in the middle of a batch, again and again: the next process continues the run, and in the end all
+// is there.
 func TestWatchingIsKilled(t *testing.T) {
 	w := newWatched(t)
 	const files = 24

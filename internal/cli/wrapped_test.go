@@ -9,7 +9,7 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// What is said to a person on a terminal breaks between words; on a pipe each message stays on its line.
+// Messages on a terminal break between words; on a pipe each message stays on its line.
 func TestMessagesAreWrappedOnATerminalAlone(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("a word and another ", 6))
 	for _, tty := range []bool{false, true} {

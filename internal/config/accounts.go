@@ -134,7 +134,7 @@ var accountSchema = listSchema[Account]{
 		if a.Slots > 0 && a.KeySlots > a.Slots {
 			_, v := findKey(item, "concurrency")
 			r.reject(v, "concurrency", strconv.Itoa(a.KeySlots), lang.Textf("is above account_concurrency %d, "+
-				"which all keys have together: lower it, or raise account_concurrency", a.Slots))
+				"which all keys share: lower it, or raise account_concurrency", a.Slots))
 		}
 	},
 }
@@ -281,7 +281,7 @@ func (c *Config) resolveAccounts(problems *errorList) {
 	for _, a := range c.Accounts {
 		if a.Rate > c.Tuning.RateBase {
 			problems.reject(a.Place+": rate", strconv.FormatFloat(a.Rate, 'f', -1, 64),
-				lang.Textf("is above limiter.rate_base %g, which all accounts have together: lower it, or raise rate_base",
+				lang.Textf("is above limiter.rate_base %g, which all accounts share: lower it, or raise rate_base",
 					c.Tuning.RateBase))
 		}
 		most := a.Slots
@@ -290,7 +290,7 @@ func (c *Config) resolveAccounts(problems *errorList) {
 		}
 		if most > c.Tuning.ConcurrencyTotal {
 			problems.reject(a.Place+": account_concurrency", strconv.Itoa(most),
-				lang.Textf("is above limiter.concurrency_total %d, which all accounts have together: lower it, or raise "+
+				lang.Textf("is above limiter.concurrency_total %d, which all accounts share: lower it, or raise "+
 					"concurrency_total", c.Tuning.ConcurrencyTotal))
 		}
 	}

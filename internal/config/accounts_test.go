@@ -90,7 +90,7 @@ func TestAccountsThatAreRefused(t *testing.T) {
 		{"no keys", "accounts:\n  - {name: a}", `FILE:2: accounts: "a": an account needs name and keys`},
 		{
 			"a name with capitals", "accounts:\n  - {name: Main, " + key + "}",
-			`FILE:2: name: "Main": must be 1 to 32 of a-z, 0-9 and -, not - first`,
+			`FILE:2: name: "Main": must be 1 to 32 characters: a-z, 0-9 and -, but not - first`,
 		},
 		{
 			"an unknown setting", "accounts:\n  - {name: a, " + key + ", rates: 3}",

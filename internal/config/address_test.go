@@ -25,7 +25,7 @@ func TestAddressesAreShownWithoutSecrets(t *testing.T) {
 }
 
 // Neither a refusal nor a value that is in force tells what was in an address besides its place.
-func TestNoAddressIsToldWhole(t *testing.T) {
+func TestNoAddressIsShownInFull(t *testing.T) {
 	for _, env := range []string{
 		"ANIVAULT_TMDB_BASE_URL=http://u:SECRET@127.0.0.1:9", "ANIVAULT_TMDB_BASE_URL=http://127.0.0.1:9?api_key=SECRET",
 		"ANIVAULT_TMDB_BASE_URL=ftp://u:SECRET@h", "ANIVAULT_TMDB_BASE_URL=http://u:SECRET%zz@h",

@@ -199,7 +199,7 @@ func TestEveryVariableIsInATable(t *testing.T) {
 	}
 	for _, v := range OtherVariables() {
 		if v.Doc == "" || v.Name != "TERM" && known[v.Name] {
-			t.Errorf("%s has no words, or is there twice", v.Name)
+			t.Errorf("%s has no description, or occurs twice", v.Name)
 		}
 		known[v.Name] = true
 	}
@@ -343,7 +343,7 @@ func TestBadSettingsNameThingValueAndRemedy(t *testing.T) {
 			[]string{"not valid YAML", "line 2", "@, ` or % needs quotes"},
 		},
 		{
-			"a key that is there twice", "tmdb:\n  language: fr\ntmdb:\n  token: x\n", nil,
+			"a duplicate key", "tmdb:\n  language: fr\ntmdb:\n  token: x\n", nil,
 			[]string{"not valid YAML", "line 3", "\"tmdb\" already defined at line 1"},
 		},
 		{"a number at the top", "12\n", nil, []string{"must have sections", "not a single value"}},

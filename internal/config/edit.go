@@ -81,7 +81,7 @@ func (e *ExistingFile) Backup() (string, error) {
 			continue
 		}
 		if err != nil {
-			return "", lang.Error("keep the config file as it was: %w", err)
+			return "", lang.Error("back up the config file: %w", err)
 		}
 		_, err = f.Write(e.raw)
 		return path, errors.Join(err, f.Close())

@@ -43,7 +43,7 @@ func readReplacements(v string) (map[string]string, error) {
 	for pair := range strings.SplitSeq(v, ",") {
 		from, to, found := strings.Cut(pair, "=")
 		if !found || from == "" {
-			return nil, lang.Error("must be pairs such as :=꞉, several with commas")
+			return nil, lang.Error("must be pairs such as :=꞉, separated by commas")
 		}
 		replacements[from] = to
 	}

@@ -58,7 +58,7 @@ var tokensPattern = lazyregexp.New(`anv_[\w-]{43}|eyJ[\w-]+\.[\w-]+\.[\w-]+|\b[0
 // redactTokens hides whatever has the form of a token or key, in case it was written in a wrong place.
 func redactTokens(text string) string { return tokensPattern().ReplaceAllString(text, redactedText) }
 
-// redactAddress hides user, password and query of a URL, also of an invalid one, and rather too much than too little.
+// redactAddress hides the user, password and query of a URL, even of an invalid one. If in doubt, it hides more.
 func redactAddress(text string) string {
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found {

@@ -91,8 +91,8 @@ func readAdminListen(v string) (string, error) {
 
 func readHost(v string) (string, error) {
 	if v == "" || strings.ContainsAny(v, ":/@* ") || v != strings.ToLower(v) {
-		return "", lang.Error("must be host names in lower case, without scheme, port and *: " +
-			"under any name a page could reach the gateway")
+		return "", lang.Error("must be host names in lower case, without scheme, port or *: " +
+			"with a * any web page could reach the gateway")
 	}
 	return v, nil
 }

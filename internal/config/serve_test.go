@@ -54,7 +54,7 @@ func TestHostsAreNamedInFull(t *testing.T) {
 		"gateway.lan:80": false,
 	} {
 		_, _, told, err := loadYAML(t, "serve: {hosts: ["+strconv.Quote(host)+"]}\n")
-		if (err == nil) != ok || !ok && !strings.Contains(told, "without scheme, port and *") {
+		if (err == nil) != ok || !ok && !strings.Contains(told, "without scheme, port or *") {
 			t.Errorf("%s: %s", host, told)
 		}
 	}
@@ -76,11 +76,11 @@ func TestClientsThatAreRefused(t *testing.T) {
 		},
 		{
 			"a name with capitals", "serve:\n  clients:\n    - {name: Big, " + hash + "}",
-			`FILE:3: name: "Big": must be 1 to 32 of a-z, 0-9 and -, not - first, not anonymous`,
+			`FILE:3: name: "Big": must be 1 to 32 characters: a-z, 0-9 and -, but not - first, not anonymous`,
 		},
 		{
 			"a name that the log has for nobody", "serve:\n  clients:\n    - {name: \"-\", " + hash + "}",
-			`FILE:3: name: "-": must be 1 to 32 of a-z, 0-9 and -, not - first, not anonymous`,
+			`FILE:3: name: "-": must be 1 to 32 characters: a-z, 0-9 and -, but not - first, not anonymous`,
 		},
 		{
 			"everybody's name", "serve:\n  clients:\n    - {name: anonymous, " + hash + "}",

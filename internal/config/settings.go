@@ -87,7 +87,7 @@ func addTargets(targets map[string]any, section reflect.Value) {
 	}
 }
 
-// bind makes set store what it reads in target. It completes what the target's type says about the setting.
+// bind makes s.set store the value in target. It fills in what the target's type implies, such as the allowed values.
 func (s *Setting) bind(target any) {
 	switch target := target.(type) {
 	case func(string) error:
@@ -146,7 +146,7 @@ func (s *Setting) bindText(target *string) {
 	s.set = parseInto(target, read)
 }
 
-// acceptOff makes set accept off too, which it stores as the zero value, for a time as a negative one.
+// acceptOff makes s.set also accept "off". It stores off as the zero value, but as a negative time.
 func (s *Setting) acceptOff(target reflect.Value) {
 	s.Allowed = lang.Textf("%s, or off", s.Allowed)
 	off, set := reflect.Zero(target.Type()), s.set
@@ -185,13 +185,13 @@ func parseInto[T any](target *T, read func(string) (T, error)) func(string) erro
 	}
 }
 
-// textReaders read the texts that are no paths.
+// textReaders parse the text settings that are not paths.
 var textReaders = map[string]func(string) (string, error){
 	"coordinator_prefix": readPrefix, "serve.admin_listen": readAdminListen, "serve.socket_group": readGroup,
 	"match.order": readOrder,
 }
 
-// listReaders read the lists of texts.
+// listReaders parse the settings that are lists of texts.
 var listReaders = map[string]func(string) ([]string, error){
 	"tmdb.language": readLanguages, "serve.listen": listOf(readAddress), "serve.hosts": listOf(readHost),
 	"organize.exec":         func(v string) ([]string, error) { return strings.Split(v, argSeparator), nil },
@@ -341,7 +341,7 @@ func readLanguages(v string) (list []string, err error) {
 	for part := range strings.SplitSeq(v, ",") {
 		part = strings.TrimSpace(part)
 		if !languagePattern.MatchString(part) {
-			return nil, lang.Error("must be a language such as en-US, ko-KR or ja, or several with commas")
+			return nil, lang.Error("must be a language such as en-US, ko-KR or ja, or several separated by commas")
 		}
 		language, region, _ := strings.Cut(part, "-")
 		tag := strings.TrimSuffix(strings.ToLower(language)+"-"+strings.ToUpper(region), "-")

@@ -1,8 +1,8 @@
 // Package decide decides which TMDB entry a series of files is, and which of its episodes each file is.
 //
 // The table deciders below lists what can decide: the user's pins, the imported title index, the titles of entries that
-// this run has seen, and TMDB's search. They are tried in turn until one answers. What remains, a person at a terminal
-// may be asked about. Callers use New, Deciders.Decide and Deciders.AskAll.
+// this run has seen, and TMDB's search. They are tried in turn until one answers. A person at a terminal may be asked
+// about the rest. Callers use New, Deciders.Decide and Deciders.AskAll.
 package decide
 
 import (

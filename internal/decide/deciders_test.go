@@ -30,7 +30,7 @@ func (a *answers) Ask(_ context.Context, q Question) (Answer, error) {
 	return next, nil
 }
 
-// Confirm keeps a choice, once the first reach that it was told of is the choice's.
+// Confirm keeps a choice once it has the wanted scope and place.
 func (a *answers) Confirm(_ context.Context, c Choice) (Verdict, error) {
 	if a.reach.Scope != "" && (c.Scope != a.reach.Scope || c.Place == nil && a.reach.Place != nil) {
 		return Verdict{Options: a.reach}, nil

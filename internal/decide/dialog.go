@@ -21,7 +21,7 @@ import (
 // Asker asks a person questions and waits for the answers. After an error, no more questions are asked.
 type Asker interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
-	// Confirm shows what a choice leads to and asks whether to keep it, and for what.
+	// Confirm shows what a choice would do and asks whether to keep it, and for what.
 	Confirm(ctx context.Context, c Choice) (Verdict, error)
 	// ShowSavedPins shows the pins that were saved for a choice.
 	ShowSavedPins(c Choice)
@@ -35,7 +35,7 @@ type Question struct {
 	Files      []string // as the user named them
 	Reason     lang.Text
 	Candidates []match.Candidate
-	Leads      []FilePreview // where each of Candidates would put the first file
+	Previews   []FilePreview // where each of Candidates would put the first file
 	Entry      *match.Entry
 	Orders     []Order      // that Entry has
 	Guess      *match.Guess // the likeliest place of the first file; may be nil
@@ -96,8 +96,8 @@ type Choice struct {
 	ChoiceOptions
 }
 
-// ChoiceOptions is the part of a choice that the person may change. Place is where the first file goes, and the others
-// with it, as far from it as their numbers; nil leaves that to their names.
+// ChoiceOptions is the part of a choice that the person may change. Place is where the first file goes. The other files
+// keep their distance to it. Nil: the files go where their names say.
 type ChoiceOptions struct {
 	Place *Place
 	Scope Scope
@@ -257,7 +257,7 @@ func (d *Deciders) ask(ctx context.Context, q question, further int) (kept, quit
 	}
 	for ctx.Err() == nil {
 		out.Candidates = out.Candidates[:min(len(out.Candidates), maxShownCandidates)]
-		out.Leads = d.leadsOf(ctx, q.series, out.Candidates)
+		out.Previews = d.previewCandidates(ctx, q.series, out.Candidates)
 		answer, err := d.dialog.asker.Ask(ctx, out)
 		out.Note = ""
 		switch {
@@ -284,18 +284,18 @@ func (d *Deciders) ask(ctx context.Context, q question, further int) (kept, quit
 // maxShownCandidates leaves room on a screen of 24 lines.
 const maxShownCandidates = 5
 
-// leadsOf returns where each candidate would put the first file.
-func (d *Deciders) leadsOf(ctx context.Context, s match.Series, list []match.Candidate) []FilePreview {
-	leads := make([]FilePreview, len(list))
+// previewCandidates returns where each candidate would put the first file.
+func (d *Deciders) previewCandidates(ctx context.Context, s match.Series, list []match.Candidate) []FilePreview {
+	previews := make([]FilePreview, len(list))
 	s.Files = s.Files[:1]
 	var all sync.WaitGroup
 	for i, c := range list {
 		all.Go(func() {
-			leads[i] = d.previewDecisions(ctx, s, []pins.Pin{{Kind: c.Kind, ID: c.ID, Title: s.Title()}})[0]
+			previews[i] = d.previewDecisions(ctx, s, []pins.Pin{{Kind: c.Kind, ID: c.ID, Title: s.Title()}})[0]
 		})
 	}
 	all.Wait()
-	return leads
+	return previews
 }
 
 // missingEpisode returns a message if an entry does not have the episodes of a place; "" if it has them.
@@ -382,7 +382,7 @@ func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note l
 	}
 }
 
-func (d *Deciders) previewDecisions(ctx context.Context, s match.Series, list []pins.Pin) (leads []FilePreview) {
+func (d *Deciders) previewDecisions(ctx context.Context, s match.Series, list []pins.Pin) (previews []FilePreview) {
 	for i, p := range list {
 		part := series{Series: s, pin: &p}
 		if p.Path != "" && p.Path == absolutePath(s.Files[min(i, len(s.Files)-1)].Release.Path) {
@@ -390,16 +390,16 @@ func (d *Deciders) previewDecisions(ctx context.Context, s match.Series, list []
 		}
 		res, _ := d.byPin(ctx, &part)
 		d.readInOrder(ctx, &part, &res)
-		at := len(leads)
+		at := len(previews)
 		for _, f := range part.Files {
-			leads = append(leads, FilePreview{Path: f.Release.Path})
+			previews = append(previews, FilePreview{Path: f.Release.Path})
 		}
 		d.place(ctx, part.Files, res, func(f match.File, out match.Decision) {
 			n := slices.IndexFunc(part.Files, func(o match.File) bool { return o.Index == f.Index })
-			leads[at+n].Decision = out
+			previews[at+n].Decision = out
 		})
 	}
-	return leads
+	return previews
 }
 
 // availableScopes returns the scopes that suit the files. If the first file has no number, its place says nothing about

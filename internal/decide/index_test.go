@@ -70,7 +70,7 @@ func TestFewEntriesAreEnough(t *testing.T) {
 	}
 }
 
-// Without TMDB, an episode is said only where no other anime of the series can be meant.
+// Without TMDB, a file gets an episode only if it can't belong to another anime of the series.
 func TestEpisodesByTheListsAlone(t *testing.T) {
 	at := func(anime, season, offset int) index.Candidate {
 		return index.Candidate{Kind: match.TV, ID: 1, AniDBID: anime, Numbering: placed(season, offset)}
@@ -85,7 +85,7 @@ func TestEpisodesByTheListsAlone(t *testing.T) {
 		want       string
 	}{
 		{"alone", "Title - 25.mkv", first, []index.Candidate{first}, "S1 [25]"},
-		{"alone but for specials", "Title - 25.mkv", first, []index.Candidate{first, specials}, "S1 [25]"},
+		{"alone except for specials", "Title - 25.mkv", first, []index.Candidate{first, specials}, "S1 [25]"},
 		{"before the next cour", "Title - 12.mkv", first, []index.Candidate{first, merged}, "S1 [12]"},
 		{"into the next cour", "Title - 13.mkv", first, []index.Candidate{first, merged}, "none"},
 		{"the next cour", "Title 2021 - 03.mkv", merged, []index.Candidate{first, merged}, "S1 [15]"},
@@ -197,7 +197,7 @@ func numberedSeason(n, first, last int) match.Season {
 }
 
 // Of two anime of one entry the one among the specials gives way, unless the name says that it is one.
-func TestASpecialGivesWayToTheSeries(t *testing.T) {
+func TestASeriesIsPreferredToASpecial(t *testing.T) {
 	special := index.Candidate{Kind: match.TV, ID: 1, AniDBID: 10, Numbering: numbering{Season: ptr(0)}}
 	series := index.Candidate{Kind: match.TV, ID: 1, AniDBID: 11, Numbering: numbering{Season: ptr(1)}}
 	for _, c := range []struct {

@@ -9,7 +9,7 @@ import (
 )
 
 // What was fetched answers for another spelling only where no other work can be meant.
-func TestWhatWasFetchedAnswersForItsOtherTitles(t *testing.T) {
+func TestFetchedEntriesAnswerForTheirOtherTitles(t *testing.T) {
 	lantern := &match.Entry{
 		Kind: match.TV, ID: 1, Title: "Lantern Keepers", OriginalTitle: "灯守の町", Year: 2019,
 		Titles: []match.AltTitle{
@@ -173,7 +173,7 @@ func TestDoubtIsForTheSearch(t *testing.T) {
 }
 
 // Where a search costs nothing, and where more is asked for than what convinces, the search tells.
-func TestTheSearchTellsWhereItCostsNothing(t *testing.T) {
+func TestTheSearchDecidesIfItCostsNothing(t *testing.T) {
 	e := &match.Entry{
 		Kind: match.TV, ID: 1, Title: "Lantern Keepers", Year: 2019, EpisodeCount: 3, Genres: []int{
 			16,

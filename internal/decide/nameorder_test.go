@@ -46,7 +46,7 @@ func TestNamesAreReadInTheOrderOfTheirPin(t *testing.T) {
 	}
 }
 
-func TestAGroupThatIsNotThereIsSaid(t *testing.T) {
+func TestAMissingGroupIsReported(t *testing.T) {
 	entry := &match.Entry{Kind: match.TV, ID: 1}
 	for i, name := range []string{"Twice", "Once", "twice", "4", "5", "6", "7"} {
 		entry.Groups = append(entry.Groups, match.GroupRef{ID: fmt.Sprint("id", i), Name: name})

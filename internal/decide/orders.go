@@ -202,7 +202,7 @@ type Order struct {
 	_        struct{} `constant:"type=order" doc:"always \"order\""`
 	Name     string   `json:"name" doc:"its name for --order"`
 	Type     int      `json:"group_type,omitempty" doc:"of a group: TMDB's number for its type, such as 2 for absolute"`
-	Parts    int      `json:"groups" doc:"how many seasons, parts or, of AniDB, anime it has"`
+	Parts    int      `json:"groups" doc:"how many seasons or parts it has; for AniDB, how many anime"`
 	Episodes int      `json:"episodes" doc:"how many episodes of the series are known in it"`
 }
 

@@ -224,7 +224,7 @@ func decideByPinOffline(d match.Decision, r release.Release, p pins.Pin, cause e
 		return d
 	}
 	out.Season, out.Episodes, out.EpisodeConfidence = p.Season, eps, &out.Confidence
-	out.Reason = "pinned, but TMDB was not available, so the episode is not checked and titles are missing"
+	out.Reason = "pinned, but TMDB was not available, so the episode was not checked and titles are missing"
 	return out
 }
 

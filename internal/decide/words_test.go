@@ -2,7 +2,7 @@ package decide
 
 import "testing"
 
-func TestWhatTheIndexSaysIsSaidInWords(t *testing.T) {
+func TestIndexReasonsAreInWords(t *testing.T) {
 	for got, want := range map[string]string{
 		offlineReason(1, 0).String(): "from the imported lists: season 1 (not checked with TMDB)",
 		offlineReason(

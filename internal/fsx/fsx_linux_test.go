@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A kernel without statx(2) says the same, but for a birth.
+// A kernel without statx(2) says the same, except the birth time.
 func TestTheOlderCallSaysTheSame(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("text"), 0o640); err != nil {

@@ -316,7 +316,7 @@ func TestSeed003Sticky(t *testing.T) {
 	b.idle()
 }
 
-// One account's key is refused, one is suspended, one is slow: requests go on with what is left, and the log tells it.
+// One account's key is refused, one is suspended, one is slow: requests continue with the others, and the log says so.
 func TestAccountsOfWhichOneIsRefusedOneSuspendedOneSlow(t *testing.T) {
 	for _, by := range []string{"address", "account"} {
 		t.Run(by, func(t *testing.T) {

@@ -200,8 +200,8 @@ var (
 	reasonLoop      = newReason("loop", 508, "", 5, "This gateway asks itself: its base URL leads back to it.")
 )
 
-// relayed are the reasons of a gateway behind this one that it passes on. The limits of that gateway's client are a
-// quota of all clients of this one.
+// relayed maps the reasons of an upstream gateway to those that this gateway gives its clients. A limit that the
+// upstream gateway sets for this one is a quota for all of its clients.
 var relayed = map[string]*reason{
 	reasonAcquireTimeout.name: reasonAcquireTimeout, reasonQueueFull.name: reasonQueueFull,
 	reasonClientQueueFull.name: reasonQueueFull, reasonClientLimit.name: reasonQuota, reasonQuota.name: reasonQuota,

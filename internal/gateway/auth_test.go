@@ -197,7 +197,7 @@ func TestAnAddressIsListedOnce(t *testing.T) {
 	}
 }
 
-// Every IPv4 address is told as that, and none of IPv6 is taken with it.
+// "Every IPv4 address" is reported as such, and includes no IPv6 address.
 func TestEveryIPv4AddressIsNoMore(t *testing.T) {
 	yaml, _ := withClients(map[string]string{"a": ""})
 	b := start(t, setup{yaml: yaml + "  plain_http: true\n", listen: "0.0.0.0:0"})

@@ -30,7 +30,7 @@ type flight struct {
 
 	// The next fields are guarded by flights.mu until the flight has ended, and don't change after that.
 	waiters    int
-	background bool          // a waiter got an expired answer; the flight goes on to refresh the cache
+	background bool          // a waiter got an expired answer; the flight continues, to refresh the cache
 	onWire     bool          // a request to TMDB is running
 	answered   bool          // TMDB has answered, and the cache is about to store the answer
 	changed    chan struct{} // closed when onWire changes
@@ -134,8 +134,8 @@ func (fs *flights) endIfUnused(f *flight) {
 	}
 }
 
-// continueInBackground removes a waiter that got an expired answer, and lets the flight go on as batch to refresh the
-// cache. If too many flights already do so, this one is cancelled with its last waiter.
+// continueInBackground removes a waiter that got an expired answer, and lets the flight continue as batch to refresh
+// the cache. If too many flights already do so, this one is cancelled with its last waiter.
 func (fs *flights) continueInBackground(f *flight) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()

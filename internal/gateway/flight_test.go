@@ -71,7 +71,7 @@ func TestOneFlightAnswersAllWhoAskTheSame(t *testing.T) {
 	}
 }
 
-func TestWhoGoesAwayLeavesNothingBehind(t *testing.T) {
+func TestClientsThatGoAwayLeaveNothingBehind(t *testing.T) {
 	b := start(t, setup{yaml: "limiter: {concurrency: 1}\n"})
 	b.must(200, "/3/configuration")
 	open := b.up.shut()

@@ -17,7 +17,7 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-func TestRefusalsAreToldByClientAndReason(t *testing.T) {
+func TestRefusalsAreLoggedByClientAndReason(t *testing.T) {
 	yaml, tokens := withClients(map[string]string{"a": "", "root": ", admin: true"})
 	b := start(t, setup{yaml: yaml})
 	as := "Authorization: Bearer " + tokens["a"]
@@ -74,7 +74,7 @@ func TestACacheThatCantBeWrittenIsDegraded(t *testing.T) {
 	}
 }
 
-func TestAConnectionTooManyIsTold(t *testing.T) {
+func TestAConnectionAboveTheLimitIsLogged(t *testing.T) {
 	b := start(t, setup{})
 	var held []net.Conn
 	t.Cleanup(func() {
@@ -89,7 +89,7 @@ func TestAConnectionTooManyIsTold(t *testing.T) {
 		}
 		held = append(held, c)
 	}
-	eventually(t, "it is told", func() bool {
+	eventually(t, "it is logged", func() bool {
 		return strings.Contains(b.log.String(), "event=connection_refused listener=gateway why=peer addr=127.0.0.1")
 	})
 	admins := b.service.g.adminConns
@@ -115,7 +115,7 @@ func TestASocketHasTheModeOfTheSettings(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithTheUpstreamHasItsOwnReason(t *testing.T) {
+func TestEachFaultOfTheUpstreamHasItsOwnReason(t *testing.T) {
 	for kind, want := range map[tmdb.ConfigKind]*reason{
 		tmdb.ConfigRedirect: reasonUpstream, tmdb.ConfigDowngrade: reasonUpstream, tmdb.ConfigNotHTTP: reasonMalformed,
 		tmdb.ConfigExpired: reasonTLS,
@@ -126,7 +126,7 @@ func TestWhatIsWrongWithTheUpstreamHasItsOwnReason(t *testing.T) {
 	}
 }
 
-func TestABaseURLWithASlashTooManyOrTooFewIsNamed(t *testing.T) {
+func TestErrorsNameABaseURLWithAWrongSlash(t *testing.T) {
 	b := start(t, setup{})
 	if a := b.must(400, "/3//tv/1"); !strings.Contains(a.body, "two slashes in a row") {
 		t.Error(a.body)

@@ -109,7 +109,7 @@ func TestWhatIsPassedAndWhatIsNot(t *testing.T) {
 				t.Errorf("Allow: %s", a.Header.Get("Allow"))
 			}
 			if row.reason != "" && a.own.RequestID != a.Header.Get("X-Request-Id") {
-				t.Errorf("request %q is told as %q", a.Header.Get("X-Request-Id"), a.own.RequestID)
+				t.Errorf("request %q is logged as %q", a.Header.Get("X-Request-Id"), a.own.RequestID)
 			}
 			if a.Header.Get("Access-Control-Allow-Origin") != "" {
 				t.Error("pages of other origins may read it")
@@ -194,7 +194,7 @@ func TestABodyThatNeverComesKeepsNoConnection(t *testing.T) {
 	})
 }
 
-func TestARedirectIsToldAsTMDBsFailure(t *testing.T) {
+func TestARedirectCountsAsTMDBsFailure(t *testing.T) {
 	b := start(t, setup{handler: func(http.Handler) http.Handler {
 		return http.RedirectHandler("/3/tv/2", http.StatusFound)
 	}})
@@ -366,7 +366,7 @@ func TestAnswersSayWhereTheyAreFrom(t *testing.T) {
 		map[string]string{"Cache-Status": "anivault; fwd=miss", "Cache-Control": "private, max-age=0", "Age": ""})
 }
 
-func TestFailuresAreToldByTheTable(t *testing.T) {
+func TestTheTableRecognisesFailures(t *testing.T) {
 	fail := func(status int, contentType, body string) func(http.Handler) http.Handler {
 		return func(http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -460,7 +460,7 @@ func TestFailuresAreToldByTheTable(t *testing.T) {
 	}
 }
 
-func TestAPanicIsAnAnswerAndTheRestGoesOn(t *testing.T) {
+func TestAPanicIsAnAnswerAndTheRestContinues(t *testing.T) {
 	b := start(t, setup{})
 	g := b.service.g
 	b.must(200, "/3/tv/9000001")

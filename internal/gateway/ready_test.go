@@ -66,7 +66,7 @@ func TestAGatewayOnItsOwnSaysSo(t *testing.T) {
 		cfg.Coordinator = coordinator
 		s.cfg = &cfg
 		b.service.g.settings.Store(&s)
-		if got := b.service.g.whyLimiterAlone(); got != want {
+		if got := b.service.g.isolationReason(); got != want {
 			t.Errorf("%s: %s", coordinator, got)
 		}
 	}

@@ -253,7 +253,7 @@ func portOf(addr net.Addr) string {
 	return port
 }
 
-func TestAChangedFileIsReadWhenItStandsStill(t *testing.T) {
+func TestAChangedFileIsReadOnceItIsStable(t *testing.T) {
 	b := start(t, setup{})
 	w := configWatcher{s: b.service, readConfig: b.read}
 	w.current = statFiles(b.service.g.settings.Load().cfg)

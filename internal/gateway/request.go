@@ -73,7 +73,7 @@ func (t target) urlAndKey(base *url.URL) (*url.URL, string) {
 	_, u.RawQuery, _ = strings.Cut(key, "?")
 	parts := strings.Split(u.RawQuery, "&")
 	for i, p := range parts {
-		if strings.HasPrefix(p, "append_to_response=") { // TMDB is said to ignore items with an escaped comma or slash
+		if strings.HasPrefix(p, "append_to_response=") { // TMDB seems to ignore items with an escaped comma or slash
 			parts[i] = strings.NewReplacer("%2C", ",", "%2F", "/").Replace(p)
 		}
 	}

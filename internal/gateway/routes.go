@@ -160,14 +160,14 @@ func answerOf(contentType, text string) func(*exchange) error {
 	return func(x *exchange) error { return x.writeOwn(contentType, []byte(text)) }
 }
 
-func (g *Gateway) whyLimiterAlone() string {
+func (g *Gateway) isolationReason() string {
 	if g.settings.Load().cfg.Coordinator == "redis" {
 		return "coordinator_lost"
 	}
 	return "store_alone"
 }
 
-func (g *Gateway) allAccountsBarred(st ratelimit.Status) bool {
+func (g *Gateway) allAccountsUnusable(st ratelimit.Status) bool {
 	pool := g.settings.Load().cfg.EffectiveAccounts()
 	return len(pool) > 0 && !slices.ContainsFunc(pool, func(a config.Account) bool {
 		return st.ForAccount(a.Account).Unusable == ratelimit.ReasonNone
@@ -189,10 +189,10 @@ func (x *exchange) serveHealth() error {
 		name  string
 		holds bool
 	}{
-		{x.g.whyLimiterAlone(), err != nil || st.Alone},
+		{x.g.isolationReason(), err != nil || st.Alone},
 		{"sleep", st.State == ratelimit.Sleep || st.State != ratelimit.CacheOnly && st.PauseUntil.After(time.Now())},
 		{"cacheonly", st.State == ratelimit.CacheOnly},
-		{"no_account", err == nil && x.g.allAccountsBarred(st)},
+		{"no_account", err == nil && x.g.allAccountsUnusable(st)},
 		{"offline", st.Offline},
 		{"cache_unwritable", x.g.upstream.CacheUnwritable()},
 	} {

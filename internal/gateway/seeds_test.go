@@ -65,7 +65,7 @@ func TestSeed000OneSlotServesOneAfterTheOther(t *testing.T) {
 	}
 }
 
-func TestSeed000AndSeed001WhoWaitsTooLongIsToldSo(t *testing.T) {
+func TestSeed000AndSeed001WaitingTooLongGivesAnError(t *testing.T) {
 	const patient = "Priority: u=6" // as batch, which has longer: it is not what the test is about
 	b, free := busy(t, setup{
 		yaml:    "serve: {acquire_timeout: {interactive: 300ms}, stale_after: off}\n",
@@ -307,7 +307,7 @@ func TestAGreedyClientDoesNotStandBeforeOthers(t *testing.T) {
 	}
 }
 
-func TestAnExpiredAnswerIsGivenWhenPermissionTakesLong(t *testing.T) {
+func TestAnExpiredAnswerIsServedIfPermissionTakesLong(t *testing.T) {
 	b := start(t, setup{yaml: "limiter: {concurrency: 1}\nserve: {stale_after: 20ms}\n"})
 	b.must(200, "/3/tv/9000001")
 	b.age(400 * time.Hour)

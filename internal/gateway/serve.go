@@ -78,7 +78,7 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 			if op, ok := errors.AsType[*net.OpError](err); ok {
 				why = op.Err.Error()
 			}
-			refused := cfg.ErrorFor("serve.listen", lang.Textf("%s cannot be listened on: %s", addr, why))
+			refused := cfg.ErrorFor("serve.listen", lang.Textf("cannot listen on %s: %s", addr, why))
 			return nil, errors.Join(refused, s.Close())
 		}
 		s.listeners = append(s.listeners, l)
@@ -172,8 +172,8 @@ func (s *Service) url(addr net.Addr) string {
 	return "http://" + addr.String()
 }
 
-// Run serves until ctx ends. Then it drains: requests that are at TMDB are finished, those that wait may go on for the
-// drain timeout, and the rest is refused with shutting_down. In the end it frees all resources.
+// Run serves until ctx ends. Then it drains: requests that are at TMDB are finished, those that wait may continue for
+// the drain timeout, and the rest is refused with shutting_down. In the end it frees all resources.
 func (s *Service) Run(ctx context.Context) error {
 	defer signal.Stop(s.hup) // not before: while it drains, the signal would end the process
 	var serving sync.WaitGroup

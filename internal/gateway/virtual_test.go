@@ -78,7 +78,7 @@ func (b *bench) apply(s upstream.Scenario) {
 func known(n int) string { return tv(9000001 + n) }
 
 // A week in which TMDB is down: whatever is stored is answered, and marked once it has expired; who asks for anything
-// else is told when asking again makes sense. Then TMDB is well again, and is not flooded.
+// else learns when asking again makes sense. Then TMDB is well again, and is not flooded.
 func TestAWeekWithoutTMDB(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestAWeekWithoutTMDB(t *testing.T) {
 			if err != nil || stErr != nil || after < 1 {
 				t.Fatalf("hour %d: Retry-After %q, %v", hour, a.Header.Get("Retry-After"), stErr)
 			}
-			// Honest: the block that it was told of ends then, and not before.
+			// Honest: the reported block ends then, and not before.
 			if end := time.Until(st.Gauges.Until); a.status == http.StatusServiceUnavailable && end > 0 &&
 				(float64(after) < end.Seconds() || float64(after) > end.Seconds()+1) {
 				t.Fatalf("hour %d: Retry-After %d, but it is blocked for %s: %s; %+v", hour, after, end, a.body, st.Gauges)
@@ -240,8 +240,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// Who won't wait is answered all the same where nobody has to.
-func TestWhoHasNoPatienceIsAnsweredWhereNobodyWaits(t *testing.T) {
+// A client that won't wait gets an answer anyway if no wait is needed.
+func TestAnImpatientClientIsAnsweredIfNobodyWaits(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		b := begin(t, dir, "")
@@ -255,7 +255,7 @@ func TestWhoHasNoPatienceIsAnsweredWhereNobodyWaits(t *testing.T) {
 }
 
 // Who won't wait has one try of TMDB. It is not the last word for those who ask the same at the same time or later.
-func TestWhoHasNoPatienceFailsNobodyElse(t *testing.T) {
+func TestAnImpatientClientFailsNoOther(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		b := begin(t, dir, "")

@@ -449,7 +449,7 @@ func TestADamagedIndexIsNoCrash(t *testing.T) {
 func itoa(n int) string { return strconv.Itoa(n) }
 
 // Sequels whose titles differ in signs alone have one normalised title: the one that is written as asked comes first.
-func TestSignsTellSequelsApart(t *testing.T) {
+func TestSignsDistinguishSequels(t *testing.T) {
 	dir := t.TempDir()
 	lists := write(t, "list.xml", `<anime-list>
 		<anime anidbid="1" tmdbtv="7" tmdbseason="1"><name>Iron Lantern</name></anime>

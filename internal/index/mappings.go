@@ -77,14 +77,14 @@ func (m Mappings) add(text string) error {
 		r = orders.Range{Season: season, Pairs: map[int][]int{first: {first + offset}}}
 	}
 	switch isFilm := part[5] == "movie"; {
-	case id == 0 || entry == 0:
+	case min(id, entry) == 0:
 		return lang.Error("it has no id of AniDB or of TMDB")
 	case isFilm && (stated || absolute || ranged || offset != 0):
 		return lang.Error("a film has no season and no episodes")
 	case isFilm:
 		a.MovieIDs = append(a.MovieIDs, entry)
-	case !stated && !absolute || ranged && absolute:
-		return lang.Error("say the season, such as S01")
+	case stated == absolute || ranged && absolute:
+		return lang.Error("give the season, such as S01")
 	case offset == 0 && strings.Trim(part[9], "+-0") != "", ranged && min(first, first+offset) < 1,
 		ranged && part[4] != "" && parseID(part[4]) < first:
 		return lang.Error("its numbers are out of range")

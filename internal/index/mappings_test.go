@@ -27,8 +27,8 @@ func TestMappingsOfOnesOwn(t *testing.T) {
 			"anidb 11 1-12 = tv/5 S01\nanidb 11 13- = tv/5 S02 -12\nanidb 11 7 = tv/5 S00 +1",
 			"11: tv 5 +0 [S1 1-12 +0 S2 13-0 -12 S0 map[7:[8]]]", "",
 		},
-		{"anidb 11 = tv/5", "", "say the season, such as S01"},
-		{"anidb 11 1-2 = tv/5 absolute", "", "say the season, such as S01"},
+		{"anidb 11 = tv/5", "", "give the season, such as S01"},
+		{"anidb 11 1-2 = tv/5 absolute", "", "give the season, such as S01"},
 		{"anidb 11 = movie/5 S01", "", "a film has no season and no episodes"},
 		{"anidb 0 = tv/5 S01", "", "it has no id of AniDB or of TMDB"},
 		{"anidb 11 = tv/5 S01\nanidb 11 = tv/6 S01", "11: tv 5 season 1 +0 []", "line 2: another line maps anidb 11 to tv/5"},
@@ -125,7 +125,7 @@ func TestMappingsTakePrecedenceAndAreExported(t *testing.T) {
 	}
 }
 
-// The line of a single episode takes precedence over that of a range around it.
+// The line of a single episode takes precedence over the line of a range around it.
 func TestAMappingOfOneEpisodeWinsOverARange(t *testing.T) {
 	own := Mappings{}
 	for _, line := range []string{"anidb 11 1-12 = tv/5 S01", "anidb 11 7 = tv/5 S00 +1"} {

@@ -61,7 +61,7 @@ func TestKorean(t *testing.T) {
 		{"a number is no amount of money", Sprintf("%d is one of its years", 2023), "2023년이 작품의 연도와 일치함"},
 		{"words in another order", Sprintf("%d of %d answers from the cache", 3, 10), "답 10건 중 캐시에서 3건"},
 		{
-			"a title with words of ours stays", Sprintf("%q and %q fit about equally", "files: all matched", "all"),
+			"a title with words of ours stays", Sprintf("%q and %q fit about equally well", "files: all matched", "all"),
 			`"files: all matched"와(과) "all"이 비슷하게 일치합니다`,
 		},
 		{"a word", Say("matched"), "매칭"},
@@ -133,12 +133,12 @@ func TestTheCatalogueIsAStandardPO(t *testing.T) {
 	}
 }
 
-// What is said in English is said in Korean, with the same verbs.
+// Each English message has a Korean one with the same verbs.
 func TestTranslationsHaveTheVerbsOfTheirKeys(t *testing.T) {
 	seen := map[string]bool{}
 	for _, e := range entries(t) {
 		if seen[e.id] {
-			t.Errorf("%q is there twice", e.id)
+			t.Errorf("%q occurs twice", e.id)
 		}
 		seen[e.id] = true
 		if diff := cmp.Diff(verbsOf(t, e.id), verbsOf(t, e.translation)); diff != "" {
@@ -173,7 +173,7 @@ func verbsOf(t *testing.T, format string) map[int]string {
 	return verbs
 }
 
-// A Text keeps what it is given: it is told in either language with its arguments untouched, compared and stored.
+// A Text keeps its arguments: it can be shown in either language with unchanged arguments, compared and stored.
 func TestATextKeepsItsArguments(t *testing.T) {
 	inKorean(t)
 	path := "./Downloads: 3 files"

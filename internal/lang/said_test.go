@@ -25,8 +25,8 @@ var speaking = []string{
 	"organize", "organize/disk", "apply", "index", "watch", "ui",
 }
 
-// Whatever is said to people is in the catalogue. To fill it in: go test ./internal/lang -run Said -rows
-func TestWhatIsSaidToPeopleIsInTheCatalogue(t *testing.T) {
+// Every message for people is in the catalogue. To fill it in: go test ./internal/lang -run Said -rows
+func TestEverythingSaidToPeopleIsInTheCatalogue(t *testing.T) {
 	var keys strings.Builder
 	exact := map[string]bool{}
 	for _, e := range entries(t) {
@@ -120,7 +120,7 @@ func TestTheCatalogueHasNothingElse(t *testing.T) {
 	}
 }
 
-// composed reports whether a text is said as a whole, or in two pieces.
+// composed reports whether the catalogue has a text as a whole, or in two pieces.
 func composed(all, text string) bool {
 	if strings.Contains(all, text) {
 		return true

@@ -10,7 +10,7 @@ import (
 	"github.com/anivault/anivault/internal/lazyregexp"
 )
 
-// The reasons to skip a file or folder, except a pattern's.
+// The reasons to skip a file or folder, other than a pattern.
 const (
 	SkipSample      = "sample"
 	SkipTrailer     = "trailer"

@@ -298,7 +298,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-func TestAwkwardNamesComeOutUnharmed(t *testing.T) {
+func TestAwkwardNamesArePreserved(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs a file system that takes any byte")
 	}
@@ -362,7 +362,7 @@ func TestSizesAndTimes(t *testing.T) {
 	}
 }
 
-func TestTheWalkStopsWhenToldTo(t *testing.T) {
+func TestTheWalkStopsOnRequest(t *testing.T) {
 	root := tree(t, "a/1.mkv", "b/1.mkv", "c/1.mkv")
 	want := errors.New("enough")
 	calls := 0
@@ -394,7 +394,7 @@ func TestBadExcludesAreRefusedBeforeAnythingIsRead(t *testing.T) {
 	}
 }
 
-func TestAnIgnoreFileThatIsTooLargeIsSaid(t *testing.T) {
+func TestATooLargeIgnoreFileIsReported(t *testing.T) {
 	root := tree(t, "1.mkv")
 	if err := os.WriteFile(filepath.Join(root, IgnoreFile), make([]byte, maxIgnoreFile+1), 0o600); err != nil {
 		t.Fatal(err)
@@ -414,7 +414,7 @@ func TestTheEmptyPathIsAnError(t *testing.T) {
 
 // Roots that come one by one: what `find` prints names every folder and, after it or with -depth before it, all that
 // is in it.
-func TestWhatAListNamesAgainIsYieldedOnce(t *testing.T) {
+func TestFilesListedTwiceAreYieldedOnce(t *testing.T) {
 	root := tree(t, "a/01.mkv", "a/b/02.mkv", "a/b/.hidden/03.mkv", "a/b/note.txt", "c/04.mkv")
 	for name, list := range map[string][]string{
 		"folders first": {

@@ -146,8 +146,8 @@ func (a *LivenessFile) Ensure() error {
 		return nil
 	}
 	a.closeFile()
-	// Another process may take the file for that of a dead process, and lock or remove it before this one has locked it.
-	// Try again with growing pauses, because that process may be slow.
+	// Another process may take this one for dead, and lock or remove it before this one has locked it. Try again with
+	// growing pauses, because that process may be slow.
 	for pause := time.Millisecond; ; pause *= 2 {
 		f, err := createLivenessFile(a.path, a.TempPath(), a.mode)
 		if a.file = f; err == nil {

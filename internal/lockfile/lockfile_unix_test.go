@@ -64,7 +64,7 @@ func TestStoppedProcessCostsPatienceOnce(t *testing.T) {
 }
 
 // Others clear away what the dead have left. One that is slow, or takes the file again and again, may do so with a file
-// that is about to be locked: the process proves its liveness all the same.
+// that is about to be locked: the process proves its liveness anyway.
 func TestAliveIsMadeBesideThoseWhoClearAway(t *testing.T) {
 	for name, clearing := range map[string]func(temp string) (over func()){
 		"one holds it": func(temp string) func() {

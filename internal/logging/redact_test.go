@@ -42,7 +42,7 @@ func TestSecretsNeverComeOut(t *testing.T) {
 	}
 }
 
-func TestSecretsThatNobodyToldUsOf(t *testing.T) {
+func TestUnknownSecrets(t *testing.T) {
 	r := NewRedactor()
 	for in, want := range map[string]string{
 		"GET /3/tv/1?api_key=abc123def&language=en":         "GET /3/tv/1?api_key=[redacted]&language=en",

@@ -187,7 +187,7 @@ func TestAPartThatNoSeasonIsCalled(t *testing.T) {
 				"Silver Road Winter Night")), rel("Silver Road Winter Night", file), "tv 5 S00E01",
 		},
 		{
-			"the season may be called so",
+			"the season may have that name",
 			alone(two("Silver Road: First Light", season(0, "1-1").titled("Blue Night"), first).alt("Silver Road",
 				"Silver Road TV")), rel("Silver Road TV", file), "tv 5 -",
 		},
@@ -243,7 +243,7 @@ func TestAPartThatNoSeasonIsCalled(t *testing.T) {
 				first).alt("Silver Road Winter Night")), rel("Silver Road Winter Night", eps(2)), "tv 5 -",
 		},
 		{
-			"a special that is told by its year",
+			"a special that its year identifies",
 			alone(two("Silver Road", season(0, "1-2@2021-03-06").titled("Silver Road (2021) 1", "Silver Road (2021) 2"), first)),
 			rel("Silver Road", of(2021), eps(2)), "tv 5 S00E02",
 		},
@@ -265,7 +265,7 @@ func TestAPartThatNoSeasonIsCalled(t *testing.T) {
 	}
 }
 
-// What is said to a person is said in words: no list of Go's, no number that stands for "unknown".
+// Messages for people are in words: no Go list, no number that stands for "unknown".
 func TestWords(t *testing.T) {
 	title := []release.Title{{Text: "Toradora!"}}
 	for got, want := range map[lang.Text]string{

@@ -2,7 +2,7 @@ package match
 
 import "testing"
 
-func TestCandidatesWithOneTitleAreToldApart(t *testing.T) {
+func TestCandidatesWithOneTitleAreDistinguished(t *testing.T) {
 	home := Hit{Kind: TV, ID: 7, Title: "Home", Year: 2008}
 	for name, row := range map[string]struct {
 		other         Hit

@@ -24,7 +24,7 @@ const (
 	WantWork                // the series or film that extras belong to
 )
 
-var wantNames = [...]string{"any", "tv", "movie", "special", "nothing", "the work of an extra"}
+var wantNames = [...]string{"any", "tv", "movie", "special", "nothing", "the series or film of an extra"}
 
 // String returns the name used in explanations.
 func (w Want) String() string { return wantNames[w] }

@@ -157,8 +157,8 @@ func namesWholeShow(text string, matched entryTitle, titles []entryTitle) bool {
 	return longerThanText > 0 && longerThanText*maxLongerTitleRatio >= longer
 }
 
-// endsLikeShowTitle reports whether a title goes on after a short one of the entry as an official one does: "B: Dawn"
-// of a show that is called "A: Dawn" and also "B".
+// endsLikeShowTitle reports whether a title continues after a short title of the entry as an official title does: "B:
+// Dawn" of a show that is called "A: Dawn" and also "B".
 func endsLikeShowTitle(text string, titles []entryTitle) bool {
 	norm, short := title.Normalize(text), ""
 	for _, t := range titles {
@@ -280,7 +280,7 @@ func subtitleOf(t entryTitle, titles []entryTitle) string {
 	return strings.TrimSpace(strings.TrimPrefix(t.norm, t.withoutSubtitle))
 }
 
-// subtitleMayBeOfShow reports whether an official title of the show goes on where an arc of the name begins.
+// subtitleMayBeOfShow reports whether an official title of the show continues where an arc of the name begins.
 func (p *placer) subtitleMayBeOfShow() bool {
 	return slices.ContainsFunc(p.titles, func(t entryTitle) bool {
 		return t.primary && slices.ContainsFunc(p.hint.Arcs, func(a ArcTitle) bool {

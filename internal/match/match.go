@@ -189,7 +189,7 @@ var freshnessNames = [...]string{"network", "cache", "stale"}
 // String returns the name used in the "source" field of records.
 func (f Freshness) String() string { return freshnessNames[f] }
 
-// Origin describes where one or more responses came from. Freshness is that of the least fresh response. FetchedAt is
+// Origin describes where one or more responses came from. Freshness describes the least fresh response. FetchedAt is
 // the fetch time of the oldest cached response. ReadAt is when this process read the latest response.
 type Origin struct {
 	Freshness Freshness

@@ -329,7 +329,7 @@ func TestSeasonsOfAKoreanRunAreFoundByTheirEnglishNames(t *testing.T) {
 		"and the number of a part of it":          {rel("Salt Harbor Winter Letters", inSeason(2), eps(3)), "tv 3 S02E03"},
 		"an alternative title is a season's name": {rel("Northern Lights", eps(3)), "tv 3 S03E03"},
 		"and has a second season":                 {rel("Northern Lights", inSeason(2), eps(3)), "tv 3 S04E03"},
-		"no season is called so":                  {rel("Salt Harbor Summer Letters", eps(3)), "tv 3 -"},
+		"no season has that name":                 {rel("Salt Harbor Summer Letters", eps(3)), "tv 3 -"},
 		"a number is no name of a season":         {rel("Salt Harbor", inSeason(2), eps(3)), "tv 3 S02E03"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -381,7 +381,7 @@ func TestSeasonsAreFoundByHowTheirJapaneseNamesAreRead(t *testing.T) {
 			[]string{"塩港 北の章"},
 		},
 		{
-			"the other title of the name is Chinese, and no season is called so",
+			"the other title of the name is Chinese, and no season has that name",
 			map[int]string{2: "塩港 霧の灯台編", 3: "シーズン3"},
 			"Salt Harbor Kiri no Toudai-hen", "tv 3 S02E03",
 			[]string{"盐港 雾灯篇"},

@@ -307,7 +307,7 @@ func scriptClass(r rune) int {
 	return 0
 }
 
-// sortByLikelihood sorts titles by how likely a search finds them. These come later: Chinese titles, because each
+// sortByLikelihood sorts titles by how likely a search is to find them. These come later: Chinese titles, because each
 // region has its own; Latin titles that the index lacks, which may be misspelt; and titles with macrons, because "ō"
 // does not find "ou".
 func sortByLikelihood(texts []string, unlisted bool) {

@@ -108,7 +108,7 @@ func TestQueriesGoFromTheWholeTitleToItsParts(t *testing.T) {
 	}
 }
 
-func TestWhatNoListHasIsAskedForInAnotherScriptFirst(t *testing.T) {
+func TestUnlistedTitlesAreSearchedInAnotherScriptFirst(t *testing.T) {
 	for _, row := range []struct {
 		name, first string
 		rel         release.Release

@@ -276,7 +276,7 @@ func (j *resolveJob) chooseContender(ctx context.Context) Resolution {
 	return j.resolution(out)
 }
 
-// nameSeasons scores a contender again with its seasons' names in the language of a title that goes on after the
+// nameSeasons scores a contender again with its seasons' names in the language of a title that continues after the
 // show's, so that the display language makes no difference. It reports whether it did.
 func (j *resolveJob) nameSeasons(ctx context.Context, c scoredContender) bool {
 	if c.entry == nil || c.match.sim >= simWithPartName || j.series.HasSeason {

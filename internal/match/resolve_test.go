@@ -55,7 +55,7 @@ func TestAFilmIsNotTakenForItsSeries(t *testing.T) {
 	}{
 		{"nobody says that it is a film", rel("Salt Harbor"), "tv 3 -"},
 		{"the name does", rel("Salt Harbor", as(release.Movie)), "ambiguous"},
-		{"a special is called so", rel("Salt Harbor: Night Boat", as(release.Movie)), "tv 3 S00E01"},
+		{"a special has that name", rel("Salt Harbor: Night Boat", as(release.Movie)), "tv 3 S00E01"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			harbor := series(3, "Salt Harbor", "塩港", 2018, season(0, "1-1@2019-08-01").titled("Salt Harbor: Night Boat"),
@@ -68,7 +68,7 @@ func TestAFilmIsNotTakenForItsSeries(t *testing.T) {
 	}
 }
 
-func TestResolveTellsConfusableWorksApart(t *testing.T) {
+func TestResolveDistinguishesSimilarWorks(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		rel  release.Release
@@ -128,7 +128,7 @@ func TestBesideADoubtedNamesakeMoreThanTwoSpinOffsAreLookedAt(t *testing.T) {
 }
 
 // "video.mp4" in a folder of a common word is no question worth asking; a number in the name makes it one.
-func TestAFoldersTitleAloneIsBelievedLess(t *testing.T) {
+func TestAFoldersTitleAloneIsTrustedLess(t *testing.T) {
 	w := &world{entries: []*Entry{series(51, "Broken Blade", "ブレイク", 2014, season(1, "1-6@2014-04-05"))}}
 	for _, row := range []struct {
 		name string
@@ -166,7 +166,7 @@ func TestResolveIgnoresTheOrderOfRows(t *testing.T) {
 	})
 }
 
-func TestResolveSparesRequests(t *testing.T) {
+func TestResolveSavesRequests(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		rel  release.Release
@@ -278,7 +278,7 @@ func TestResolveHandsOnTheSourcesError(t *testing.T) {
 			t.Errorf("%s fails: got %+v", what, got)
 		}
 		if len(w.asked) > 2 {
-			t.Errorf("%s fails, and it went on asking: %q", what, w.asked)
+			t.Errorf("%s fails, and it continued to ask: %q", what, w.asked)
 		}
 	}
 }
@@ -296,7 +296,7 @@ func TestResolveDropsAnEntryThatIsGone(t *testing.T) {
 	}
 }
 
-func TestResolveTellsTheLeastFreshOrigin(t *testing.T) {
+func TestResolveReportsTheLeastFreshOrigin(t *testing.T) {
 	got := decideOne(kin(), rel("Corner Store 2", eps(3)))
 	if want := (Origin{Freshness: FromCache, FetchedAt: time.Unix(1000, 0)}); got.Origin != want {
 		t.Errorf("got %+v, want the cached entry's %+v", got.Origin, want)
@@ -384,7 +384,7 @@ func TestAListedExtraIsMatchedToItsWork(t *testing.T) {
 	}
 }
 
-func TestAFilmIsNotBelievedForASeason(t *testing.T) {
+func TestAFilmIsDoubtedForANameWithASeason(t *testing.T) {
 	for _, r := range []release.Release{rel("Two Lanterns", inSeason(2), eps(10)), rel("Two Lanterns", eps(4))} {
 		if got := decideOne(kin(), r); got.Status != Ambiguous || got.Confidence > 0.8 {
 			t.Errorf("%v: got %s with confidence %.2f, want it ambiguous", r.Episodes, outcome(got), got.Confidence)

@@ -99,7 +99,7 @@ func (e *Entry) HasSeason(n int) bool {
 	return ok
 }
 
-// FindEpisodes returns those of the season's episodes that have one of the numbers.
+// FindEpisodes returns the season's episodes that have one of these numbers.
 func (e *Entry) FindEpisodes(season int, numbers []int) (found []Episode) {
 	s, _ := e.season(season)
 	for _, n := range numbers {
@@ -361,8 +361,8 @@ func placeInSecondSeason(p *placer) placement {
 		"no season has this subtitle; of the two, season %d is likelier", n)
 }
 
-// differsFromShowTitle reports whether the matched title goes on after an official one of the show without a space, or
-// both are alike but for one part: "Title: Second Tale" and "Title: First Tale", "Dawn over Harbor" and "Dusk over
+// differsFromShowTitle reports whether the matched title continues an official title of the show without a space, or
+// the two differ only in one part: "Title: Second Tale" and "Title: First Tale", "Dawn over Harbor" and "Dusk over
 // Harbor".
 func (p *placer) differsFromShowTitle() bool {
 	t := p.hint.matched

@@ -367,7 +367,7 @@ func doubtReason(v ranking) lang.Text {
 	best := v.contenders[0]
 	if len(v.contenders) > 1 && best.likelihood() >= 0.5 && best.score-v.contenders[1].score < 1/calLead {
 		first, second := distinctNames(best.hit, v.contenders[1].hit)
-		return lang.Textf("%q and %q fit about equally", first, second)
+		return lang.Textf("%q and %q fit about equally well", first, second)
 	}
 	return lang.Textf("the closest title on TMDB, %q, is too different", best.match.title.text)
 }

@@ -140,7 +140,7 @@ func chineseLanguage(titles []entryTitle) string {
 	return "zh-CN"
 }
 
-// isShowName reports whether a season's name is that of the show. If the two differ only in signs ("Title!" and
+// isShowName reports whether a season has the same name as the show. If the two differ only in signs ("Title!" and
 // "Title!!"), the one that equals text decides.
 func isShowName(e *Entry, season, text string) bool {
 	for _, t := range []string{e.Title, e.OriginalTitle} {

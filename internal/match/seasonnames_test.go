@@ -57,9 +57,9 @@ func TestASeasonThatIsCountedWithinAPartOfTheShow(t *testing.T) {
 		n     int
 		want  string
 	}{
-		{"it is called so", dress(arcs...), nil, "Paper Duel Will", "", 3, "tv 40 S04E06"},
+		{"it has that name", dress(arcs...), nil, "Paper Duel Will", "", 3, "tv 40 S04E06"},
 		{
-			"it is called so in the language of the title", dress(arcs...),
+			"it has that name in the language of the title", dress(arcs...),
 			map[int]string{4: "かみ闘 意志 第3期"},
 			"かみ闘 意志", "", 3,
 			"tv 40 S04E06",

@@ -93,7 +93,7 @@ func placeBySpecialTitle(p *placer) placement {
 	return p.singleSpecial(p.specialsWhere(func(name string) bool {
 		own := textAfterTitle(name, p.titles)
 		return own != name && slices.Contains(rests, title.SpellingKey(withoutArcWord(own)))
-	}), "by its own part of the title of a special")
+	}), "by its own part of a special's title")
 }
 
 func similarToAny(texts []string, least float64) func(name string) bool {
@@ -219,7 +219,7 @@ func placeBySpecialDate(p *placer) placement {
 	return p.singleSpecial(hits, lang.Textf("the specials of %s", when))
 }
 
-// placeInOnlySpecial takes the only special for a file whose title goes on after the show's own title.
+// placeInOnlySpecial takes the only special for a file whose title continues after the show's own title.
 func placeInOnlySpecial(p *placer) placement {
 	if len(p.specials) != 1 || p.rel.Extension == "" || p.hint.Arc > 0 || p.part > 0 {
 		return placement{}

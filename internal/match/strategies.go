@@ -44,7 +44,7 @@ func placeByOverallNumber(p *placer) placement {
 		return placement{}
 	}
 	overall := toInts(p.rel.Overall)
-	at := p.placementAt(slotsByPosition(p.episodes, overall, 0), viaOverallNumber, "number %s over all seasons",
+	at := p.placementAt(slotsByPosition(p.episodes, overall, 0), viaOverallNumber, "number %s counted over all seasons",
 		numberListText(overall))
 	stated := p.placementAt(slotsByNumber(seasonSlots(p.episodes, p.season), p.numbers), viaSeason, "")
 	if stated.ok && stated.season == at.season && stated.label() != at.label() {

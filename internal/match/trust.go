@@ -48,18 +48,18 @@ var doubts = []struct {
 	factor  float64
 	applies func(*placer, placement) bool
 }{
-	{"the title may be that of another season", 0.4, func(p *placer, at placement) bool {
+	{"the title may belong to another season", 0.4, func(p *placer, at placement) bool {
 		if !mayBeOtherSeason(p, at) {
 			return false
 		}
 		others := slices.DeleteFunc(slices.Clone(p.episodes), func(s slot) bool { return s.season == at.season })
 		return longestSeason(others) >= p.highestNumber()
 	}},
-	{"the title may be that of a later cour", 0.8, func(p *placer, at placement) bool {
+	{"the title may belong to a later cour", 0.8, func(p *placer, at placement) bool {
 		return at.method == viaFirstSeason && mayBeOtherSeason(p, at) &&
 			len(splitRuns(seasonSlots(p.episodes, at.season), courPause)) > 1
 	}},
-	{"the title may be that of a special", 0.6, func(p *placer, at placement) bool {
+	{"the title may belong to a special", 0.6, func(p *placer, at placement) bool {
 		return p.hasEnoughSpecials() && mayBeOtherSeason(p, at) && longestTitlePrefix(p.hint.matched.norm, p.titles) != ""
 	}},
 	{"there are as many specials", 0.8, func(p *placer, at placement) bool {
@@ -73,12 +73,12 @@ var doubts = []struct {
 		return at.method == viaFirstSeason && !p.statesSeason() && p.hasEnoughSpecials() &&
 			slices.ContainsFunc(p.specialNames, called)
 	}},
-	{"a special may be of that year", 0.6, func(p *placer, at placement) bool {
+	{"a special may be from that year", 0.6, func(p *placer, at placement) bool {
 		mayBe := func(s slot) bool { return s.aired.IsZero() || s.aired.Year() == p.rel.Year }
 		return (at.method == viaFirstSeason || at.method == viaYearRun) && p.rel.Year != 0 && !p.statesSeason() &&
 			p.hasEnoughSpecials() && slices.ContainsFunc(p.specials, mayBe)
 	}},
-	{"the year may be that of a later season or cour", 0.5, func(p *placer, at placement) bool {
+	{"the year may belong to a later season or cour", 0.5, func(p *placer, at placement) bool {
 		if at.method != viaFirstSeason && at.method != viaYearRun || p.rel.Year == 0 || p.statesSeason() ||
 			at.season != p.episodes[0].season {
 			return false
@@ -97,7 +97,7 @@ var doubts = []struct {
 		return at.method == viaOverallPosition && mayBeOtherSeason(p, at) &&
 			slotsByNumber(seasonSlots(p.episodes, at.season), p.numbers) != nil
 	}},
-	{"the part may be one of another season", 0.6, func(p *placer, at placement) bool {
+	{"the part may belong to another season", 0.6, func(p *placer, at placement) bool {
 		t := p.hint.matched
 		return at.method == viaPlaceInPart && p.season == 0 && p.hint.Arc == 0 && !p.statesSeason() &&
 			p.hasSeveralSeasons() && longestTitlePrefix(t.base, p.titles) != "" && !p.isShowTitle(t.base, title.MayBeReading)

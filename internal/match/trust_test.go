@@ -115,7 +115,7 @@ func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 			"Latin letters right behind the title", titled("ランタンクラブNEXT"),
 			rel("ランタンクラブ", also("ランタンクラブNEXT")), "S01E03?",
 		},
-		{"an arc that goes on with a number of its own", &world{entries: []*Entry{series(30, "Lantern Club",
+		{"an arc that continues with a number of its own", &world{entries: []*Entry{series(30, "Lantern Club",
 			"ランタンクラブ",
 			2009, season(1, "1-12@2009-04-03"), season(2, "1-26@2010-04-07"), season(3, "1-12@2012-04-07")).
 			alt("Light Circle", "Light Circle 2nd Season")}}, rel("Light Circle"), "S01E03?"},
@@ -130,7 +130,7 @@ func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 }
 
 // A group releases what is on air, so seasons that ended before its first year are not what it means.
-func TestTheGroupsFirstYearTellsTheSeasonOfASubtitle(t *testing.T) {
+func TestTheGroupsFirstYearSelectsTheSeasonOfASubtitle(t *testing.T) {
 	gull := func(specials Season, opts ...func(*release.Release)) (*world, release.Release) {
 		show := series(30, "Salt Gull", "塩鴎", 2012, specials, season(1, "1-12@2012-04-07"), season(2, "1-12@2015-04-04"),
 			season(3, "1-12@2021-04-03")).alt("Salt Gull Homeward")
@@ -152,7 +152,7 @@ func TestTheGroupsFirstYearTellsTheSeasonOfASubtitle(t *testing.T) {
 		{"a group of unknown age", none, []func(*release.Release){by("Quiet")}, "S01E03?"},
 		{"a stream", none, []func(*release.Release){by("Quiet"), stream}, "S03E03"},
 		{"a disc may be older", none, []func(*release.Release){by("LoliHouse"), disc}, "S01E03?"},
-		{"a work that is said to be old", none, []func(*release.Release){by("LoliHouse"), old}, "S01E03?"},
+		{"a work whose name says that it is old", none, []func(*release.Release){by("LoliHouse"), old}, "S01E03?"},
 		{"the season of the name", none, []func(*release.Release){by("LoliHouse"), inSeason(2)}, "S02E03"},
 		{"as many specials since then", some, []func(*release.Release){by("LoliHouse")}, "S01E03?"},
 	} {
@@ -179,7 +179,7 @@ func TestTheGroupsFirstYearTellsTheSeasonOfASubtitle(t *testing.T) {
 
 // What seasons, films and specials are called after is the show's own title. Where there are as many specials, it may
 // be theirs.
-func TestTitlesThatOthersGoOnFromAreTheShows(t *testing.T) {
+func TestTitlesThatOthersExtendAreTheShows(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		alt    []string
@@ -287,7 +287,7 @@ func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
 			rel("Lantern Club Part 2", inPart(2)), 14, "S01E14",
 		},
 		{
-			"of one of two, and its season is said",
+			"of one of two, and the name states its season",
 			club(season(1, "1-6@2009-04-03"), season(2, "1-12@2010-04-07", "13-24@2010-10-06")),
 			rel("Lantern Club", inSeason(2), inPart(2)), 14, "S02E14",
 		},
@@ -424,7 +424,7 @@ func TestAWordOfASeasonsNameIsDoubtedBesideSpecials(t *testing.T) {
 }
 
 // A folder with more files than there are specials is none of specials, and so is none of its first files.
-func TestAFolderIsDoubtedAsOne(t *testing.T) {
+func TestADoubtAppliesToTheWholeFolder(t *testing.T) {
 	club := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, "1-3").titled("Lantern Club"),
 		season(1, "1-12@2009-04-03"))
 	for _, row := range []struct {
@@ -442,7 +442,7 @@ func TestAFolderIsDoubtedAsOne(t *testing.T) {
 }
 
 // With more marks than the show has, the number of files tells the season.
-func TestTheLengthOfAFolderTellsItsSeason(t *testing.T) {
+func TestTheLengthOfAFolderSelectsItsSeason(t *testing.T) {
 	club := series(30, "Lantern Club!", "ランタンクラブ！", 2009, season(1, "1-12@2009-04-03"), season(2,
 		"1-26@2010-04-07"))
 	got, _ := decideFolder(&world{entries: []*Entry{club.alt("Lantern Club!!")}}, rel("Lantern Club!!"), 1, 2, 26)

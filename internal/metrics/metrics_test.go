@@ -247,7 +247,7 @@ func TestAGatewaysNumbersAreItsOwn(t *testing.T) {
 	var b bytes.Buffer
 	if err := Prometheus(&b, m.Snapshot()); err != nil || strings.Contains(b.String(), "gateway") ||
 		strings.Contains(b.String(), "coordinator_up") {
-		t.Errorf("a run that is no gateway tells of one: %v\n%s", err, b.String())
+		t.Errorf("a run without a gateway reports one: %v\n%s", err, b.String())
 	}
 	m.EnableGateway(func(set Setter) {
 		set(GatewayQueue, 3, "batch")

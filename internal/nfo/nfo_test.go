@@ -306,7 +306,7 @@ func TestServersReadWhatIsWritten(t *testing.T) {
 	}
 }
 
-func TestWhatSomebodyElseHasWritten(t *testing.T) {
+func TestFilesWrittenByOthers(t *testing.T) {
 	for _, row := range []struct {
 		name, text, kind string
 		id               int

@@ -128,7 +128,7 @@ func (a *Anime) last() (last int) {
 	return last
 }
 
-// spot is one episode in one order. Of AniDB's, season is 0 for a special and 1 for others.
+// spot is one episode in one order. In AniDB's order, season is 0 for a special and 1 for others.
 type spot struct{ anime, season, episode int }
 
 func spotsOf(anime int, p Place) []spot {
@@ -139,11 +139,11 @@ func spotsOf(anime int, p Place) []spot {
 	return out
 }
 
-// relation says which episodes of TMDB, side 0, are which of another order, side 1.
+// relation maps episodes of TMDB (side 0) to those of another order (side 1), and the reverse.
 type relation [2]map[spot]*unit
 
-// unit is a smallest set of episodes that are the same on both sides: one on each, or several where an episode of one
-// side is two of the other. It is bad if two anime claim an episode.
+// unit is a smallest set of episodes that are the same on both sides: one on each, or several if one episode of a side
+// is two on the other. It is bad if two anime claim an episode.
 type unit struct {
 	sides [2][]spot
 	anime int
@@ -176,7 +176,7 @@ func (r *relation) add(anime int, pair [2]spot) {
 	}
 }
 
-// translate returns what the episodes of one side are on the other; nil unless they are whole units, and all of one
+// translate converts episodes of one side to the other. It returns nil unless they are whole units that are all in one
 // season of one anime there.
 func (r *relation) translate(side int, in []spot) (anime int, place *Place) {
 	var units []*unit
@@ -249,7 +249,7 @@ func NewSeries(seasons []Place, tvdb int, anime []Anime) *Series {
 		}
 	}
 	// The lists do not say how many episodes an anime has: it ends where the next one begins. If none begins in that
-	// season of TMDB, it ends at the first pause behind what the lists name.
+	// season of TMDB, it ends at the first pause after the last episode that the lists name.
 	for i, a := range anime {
 		end, tvdbEnd := len(s.spots), math.MaxInt
 		for j := range anime {
@@ -272,8 +272,8 @@ func NewSeries(seasons []Place, tvdb int, anime []Anime) *Series {
 	return s
 }
 
-// endAtPause returns the first pause of an anime's season behind start and behind what the lists name; end if there is
-// none, or if end lies in that season.
+// endAtPause returns the first pause of an anime's season after start and after the episodes that the lists name; end
+// if there is none, or if end lies in that season.
 func (s *Series) endAtPause(a *Anime, start, end int, pauses []int) int {
 	if last := s.find(a.TMDB.target(false, a.last())); last != nil {
 		start = max(start, s.rank[last[0]])
@@ -290,8 +290,8 @@ func (s *Series) endAtPause(a *Anime, start, end int, pauses []int) int {
 	return end
 }
 
-// addAnime adds an anime. What no range maps ends before the end-th of spots, and before the episode tvdbEnd at TVDB.
-// If TMDB then has fewer episodes than the lists name, it counts in a way that they do not say.
+// addAnime adds an anime. Episodes that no range maps must come before spots[end], and before episode tvdbEnd at TVDB.
+// If TMDB then has fewer episodes than the lists name, it numbers them in a way that the lists don't describe.
 func (s *Series) addAnime(a *Anime, end, tvdbEnd int) {
 	if t := a.TMDB.target(false, a.last()); a.last() > 0 && (t.rule == bySeason || t.rule == byAbsolute) {
 		if at := s.find(t); at == nil || s.rank[at[0]] >= end {
@@ -322,7 +322,7 @@ func (s *Series) addAnime(a *Anime, end, tvdbEnd int) {
 	}
 }
 
-// numbersOf returns the numbers that may be of an anime's episodes at TMDB.
+// numbersOf returns the numbers that an anime's episodes may have at TMDB.
 func (s *Series) numbersOf(a *Anime, special bool) []int {
 	var out []int
 	ranges := a.TMDB.Specials

@@ -44,7 +44,7 @@ func TestServersWriteIntoNoSource(t *testing.T) {
 }
 
 // Which files are about all of a folder, by their names.
-func TestFilesThatAreAboutAFolder(t *testing.T) {
+func TestFilesAboutAFolder(t *testing.T) {
 	for name, want := range map[string]bool{
 		"tvshow.nfo": true, "season.nfo": true, "Poster.JPG": true, "fanart.png": true, "banner.webp": true,
 		"clearlogo.png": true, "landscape.jpg": true,

@@ -12,7 +12,7 @@ import (
 )
 
 // Nobody begins with an empty library.
-func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
+func TestAnExistingLibraryGetsNoDuplicates(t *testing.T) {
 	const (
 		ours = "Show (2020) [tmdbid-1]"
 		file = "Show (2020) S01E01 - Title 1.mkv"
@@ -541,7 +541,7 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 }
 
 // Libraries are named in other languages than TMDB's titles, and not every layout has an ID in its folders.
-func TestALibraryInOtherLanguagesGetsNoTwins(t *testing.T) {
+func TestALibraryInOtherLanguagesGetsNoDuplicates(t *testing.T) {
 	otherTitles := func(e Entry) *nfo.Entry {
 		return map[Entry]*nfo.Entry{{"tv", 1}: {Titles: []string{"", "Misemono", "쇼"}}}[e]
 	}
@@ -603,7 +603,7 @@ func TestFilesOfAnEpisodeAreNoTwinsWhereNamesAreShortened(t *testing.T) {
 }
 
 // Under its old name another video may lie soon, so a file that arrived late waits for the plan after the renaming.
-func TestWhatArrivesLateForARenamedVideoComesUnderItsNewName(t *testing.T) {
+func TestLateSidecarsGetTheNameOfTheirRenamedVideo(t *testing.T) {
 	const season = "Show (2020) [tmdbid-1]/Season 01/Show (2020) "
 	o := options(t, "jellyfin")
 	o.RenameExisting = true

@@ -15,7 +15,7 @@ func skipped(name, reason string) report.Record {
 	return report.Record{Path: name, Status: report.Skipped, Reason: lang.Text(reason)}
 }
 
-func TestWhatIsAboutAFolderFollowsItsOneEntry(t *testing.T) {
+func TestFilesAboutAFolderFollowItsEntry(t *testing.T) {
 	const (
 		entry  = "Show (2020) [tmdbid-1]/"
 		season = entry + "Season 01/"
@@ -76,7 +76,7 @@ func TestWhatIsAboutAFolderFollowsItsOneEntry(t *testing.T) {
 			},
 		},
 		{
-			"a video that is left, or of which nobody was asked", nil,
+			"a video that is skipped, or not in the records", nil,
 			tree("/in/poster.jpg", "/in/01.mkv", "/in/2/cover.jpg", "/in/2/02.mkv", "/in/2/03.mkv", "/out/"),
 			[]report.Record{tv("/in/01.mkv", 1, 1), {Path: "/in/2/03.mkv", Status: report.Unmatched}, tv("/in/2/02.mkv", 1, 2)},
 			[]string{

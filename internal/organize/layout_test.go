@@ -80,7 +80,7 @@ func TestBadTemplatesAreRefusedWithThePlace(t *testing.T) {
 		{"a}b", `template "a}b": a } without a {; write }} for the character at character 2`},
 		{"a<b", `template "a<b": a < that is not closed at character 2`},
 		{"a>b", `template "a>b": a > that closes nothing at character 2`},
-		{"<a<b>>", `template "<a<b>>": a < within < > at character 3`},
+		{"<a<b>>", `template "<a<b>>": a < inside < > at character 3`},
 		{"{title:2}", `template "{title:2}": title is not a number: it has no digits to pad at character 1`},
 		{"{season:x}", `template "{season:x}": "x" is not a number of digits from 1 to 9 at character 1`},
 		{"{season:0}", `template "{season:0}": "0" is not a number of digits from 1 to 9 at character 1`},

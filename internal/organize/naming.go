@@ -57,7 +57,7 @@ func (p *Planner) nameVideos() {
 			e.order = orders.AniDB
 		}
 		if e.order == orders.TVDB && e.videos[0].facts.ids.TVDB == 0 {
-			e.code, e.why = CodeNoOrder, "its id at TVDB is not known"
+			e.code, e.why = CodeNoOrder, "its TVDB id is not known"
 		} else if planned, e.code = p.renderWork(p.opts.Layout.showTemplate(e.order), e.videos[0], 0); e.code == "" {
 			p.findFolder(e, e.videos[0], planned)
 		}

@@ -84,7 +84,7 @@ func TestFilesForMediaServers(t *testing.T) {
 			nil,
 		},
 		{
-			"what follows a video and is about something else is told", "jellyfin", nil,
+			"a sidecar about something else is reported", "jellyfin", nil,
 			tree(one.Path, "/in/Film.mkv", "/in/Film.nfo: <movie><uniqueid type=\"tmdb\">9</uniqueid></movie>",
 				"/in/Show/01.mkv", "/in/Show/tvshow.nfo: <tvshow><tmdbid>8</tmdbid></tvshow>", "/out/"),
 			[]report.Record{tv("/in/Show/01.mkv", 1, 1), film("/in/Film.mkv", 7)},
@@ -141,7 +141,7 @@ func TestFilesForMediaServers(t *testing.T) {
 	}
 }
 
-func TestNotesAreOfTheOrder(t *testing.T) {
+func TestNFOsStateTheOrder(t *testing.T) {
 	const there = "<tvshow><uniqueid type=\"tmdb\">1</uniqueid>%s</tvshow>"
 	for _, row := range []struct {
 		name, layout, order, held string
@@ -171,7 +171,7 @@ func TestNotesAreOfTheOrder(t *testing.T) {
 			fmt.Sprintf(there, "<displayorder>absolute</displayorder>"), nil, nil, 0,
 		},
 		{
-			"one that is there says another order than the one that is renumbered to", "jellyfin", "tmdb",
+			"an existing NFO names another order than the new one", "jellyfin", "tmdb",
 			fmt.Sprintf(there, "<displayorder>absolute</displayorder>"), func(o *Options) { o.Renumber = true }, nil, 1,
 		},
 		{"no order is asked for", "jellyfin", "tmdb", "", func(o *Options) { o.NFO.Enabled = false }, nil, 0},
@@ -217,7 +217,7 @@ func TestNotesAreOfTheOrder(t *testing.T) {
 }
 
 // A file that is written comes back from a plan's text, also without a video before it.
-func TestNotesComeBackFromAPlan(t *testing.T) {
+func TestNFOsSurviveAPlansText(t *testing.T) {
 	p := examplePlan()
 	p.Skipped, p.Units = nil, nil
 	for _, n := range []NFOSpec{
@@ -261,8 +261,8 @@ func TestNotesComeBackFromAPlan(t *testing.T) {
 		"tv/2 S1E1 order a":   "order can't follow the entry",
 		"tv/2 order a S1E1":   "S1E1 can't follow the entry",
 		"tv/2 as S1E1":        "as can't follow the entry",
-		"tv/2 S1E1 as S1":     "as many episodes as before it",
-		"tv/2 S1E1 as S1E2E3": "as many episodes as before it",
+		"tv/2 S1E1 as S1":     "must be as many episodes after",
+		"tv/2 S1E1 as S1E2E3": "must be as many episodes after",
 		"tv/2 S01E01 S1E02":   "S1E02 can't follow the entry",
 		"tv/0":                "tv/0 is not an entry",
 	} {

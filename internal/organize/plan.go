@@ -242,7 +242,7 @@ func RoleOf(name string) Role {
 	return RoleOther
 }
 
-// isNeverSidecar reports whether the name is that of an unfinished download or a torrent.
+// isNeverSidecar reports whether the name belongs to an unfinished download or a torrent.
 func isNeverSidecar(name string) bool {
 	return IsUnfinishedDownload(name) || strings.EqualFold(path.Ext(name), ".torrent")
 }

@@ -191,11 +191,11 @@ func TestABadPlanIsRefusedByItsLines(t *testing.T) {
 		{"interrupted", "\nend\n", "\n", `line 33: the line "end" is missing, so the plan is incomplete: make it again`},
 		{
 			"text behind the end", "end\n", "end\nlink\n",
-			`line 34: nothing may stand behind "end": delete it, or move "end" down`,
+			`line 34: nothing may follow "end": delete it, or move "end" down`,
 		},
 		{
 			"a word behind the end", "end\n", "end of it\n",
-			`line 33: nothing may stand behind "end": delete it, or move "end" down`,
+			`line 33: nothing may follow "end": delete it, or move "end" down`,
 		},
 		{
 			"no id", "id 20261122-020431-k3f9\n", "",

@@ -53,7 +53,7 @@ type Options struct {
 // NFOOptions says which NFO files a plan contains.
 type NFOOptions struct {
 	Enabled   bool
-	ForOrders bool   // also write NFOs about shows that <displayorder> has to name the order of
+	ForOrders bool   // also write NFOs for shows whose order <displayorder> has to name
 	Full      bool   // include everything known, and write NFOs for episodes; otherwise only IDs
 	Languages string // "" for those in the settings; see NFOSpec
 }
@@ -99,7 +99,7 @@ type Planner struct {
 	foreignNFOs    []lang.Text              // warnings about existing NFOs that are about other works
 	unnamedOrders  []string                 // the folders of shows for whose order <displayorder> has no word
 	mixedOrders    []string                 // one folder of each show that has folders with different orders
-	otherOrders    []string                 // the folders of shows with numbers in another order than the one asked for
+	otherOrders    []string                 // the folders of shows with numbers in another order than the requested one
 	videos         []*video                 // the videos that are not skipped
 	allFiles       []*video                 // videos and skipped files, in the order of the records
 	blockedOps     []blockedOp
@@ -218,7 +218,9 @@ func (p *Planner) Plan(details func(Entry) *nfo.Entry) *Result {
 		p.addOps(v)
 	}
 	p.skipCollisions()
-	p.addNFOs()
+	if o := &p.opts; o.NFO.Enabled || o.NFO.ForOrders || o.Renumber {
+		p.addNFOs()
+	}
 	return p.makeResult()
 }
 

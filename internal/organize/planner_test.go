@@ -265,13 +265,13 @@ func TestPlans(t *testing.T) {
 			},
 		},
 		{
-			"one part of a film, of which the others are elsewhere", nil,
+			"one part of a film whose other parts are elsewhere", nil,
 			tree("/in/Film 2001 CD2.avi", "/out/"+mine+" - part1.avi"),
 			[]report.Record{film("/in/Film 2001 CD2.avi", 7)},
 			[]string{"link Film 2001 CD2.avi > " + mine + " - part2.avi"},
 		},
 		{
-			"one part of an episode, of which the others are elsewhere", nil,
+			"one part of an episode whose other parts are elsewhere", nil,
 			tree("/in/Show S01E08.part1.mkv", "/in/Show S01E09 cd2.avi", "/in/Show S01E02 Part 2.mkv", "/out/"),
 			[]report.Record{
 				tv("/in/Show S01E08.part1.mkv", 1, 8), tv("/in/Show S01E09 cd2.avi", 1, 9),
@@ -622,7 +622,7 @@ func TestPlans(t *testing.T) {
 			[]string{"link a.mkv > " + show + "S01E01.mkv", "link a.ko.forced.srt > " + show + "S01E01.ko.forced.srt"},
 		},
 		{
-			"a title of which nothing is left, behind a planned video", nil,
+			"a title that cleaning empties, after a planned video", nil,
 			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/out/"),
 			[]report.Record{
 				tv("/in/a.mkv", 1, 1), with(tv("/in/b.mkv", 1, 1), func(r *report.Record) { r.TMDBID, r.Title = 2, "???" }),
@@ -661,7 +661,7 @@ func TestPlans(t *testing.T) {
 			},
 		},
 		{
-			"a title of which nothing is left", nil, tree("/in/a.mkv", "/out/"),
+			"a title that cleaning empties", nil, tree("/in/a.mkv", "/out/"),
 			[]report.Record{with(tv("/in/a.mkv", 1, 1), func(r *report.Record) { r.Title = "???" })},
 			[]string{"bad_name /in/a.mkv"},
 		},
@@ -749,7 +749,7 @@ func TestPlansInPlace(t *testing.T) {
 	}
 }
 
-func TestWhatBelongsToAFileFollowsIt(t *testing.T) {
+func TestSidecarsFollowTheirVideo(t *testing.T) {
 	const video = "/in/[G] Show - 01 [1080p]"
 	for _, row := range []struct {
 		name  string
@@ -983,7 +983,7 @@ func TestPlansAreTextsThatCanBeRead(t *testing.T) {
 	}
 }
 
-// walked is a disk of which a walk has read some folders.
+// walked is a disk with some folders that a walk has read.
 type walked struct {
 	disk
 	dirs []string
@@ -993,7 +993,7 @@ func (w walked) WalkedFolders() []string { return w.dirs }
 
 // What is in no unit and has no reason is counted, by extension: of what a walk has read, or planning where none was
 // made.
-func TestWhatIsInNoUnitIsCounted(t *testing.T) {
+func TestFilesInNoUnitAreCounted(t *testing.T) {
 	o := options(t, "jellyfin")
 	o.Sources[0].GivenPath = "in"
 	there := tree(
@@ -1041,7 +1041,7 @@ func TestWhatIsInNoUnitIsCounted(t *testing.T) {
 	}
 }
 
-// What has other names on its file system loses them when it goes to another one, which is said before.
+// A file with other names on its file system loses them when it moves to another one, and the plan warns.
 func TestFilesWithOtherNamesThatMoveAwayAreWarnedOf(t *testing.T) {
 	for mode, want := range map[Mode]int{ModeMove: 1, ModeCopy: 0} {
 		o := options(t, "jellyfin")

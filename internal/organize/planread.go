@@ -92,7 +92,7 @@ func (p *parser) readLines(text string) {
 }
 
 func (p *parser) rejectAfterEnd() {
-	p.addProblem("nothing may stand behind \"end\": delete it, or move \"end\" down")
+	p.addProblem("nothing may follow \"end\": delete it, or move \"end\" down")
 }
 
 func (p *parser) readLine() {
@@ -242,7 +242,7 @@ func (p *parser) scanNFO() *NFOSpec {
 		case word == "as" && len(n.Episodes) > 0 && n.Named.Episodes == nil:
 			n.Named.Season, n.Named.Episodes = parseEpisodeNumbers(p.scanWord(), len(n.Episodes))
 			if n.Named.Episodes == nil {
-				p.addProblem("after \"as\" must stand as many episodes as before it, such as S01E01")
+				p.addProblem("there must be as many episodes after \"as\" as before it, such as S01E01")
 			}
 		case kind == "tv" && !n.Full && len(n.Episodes) == 0 && n.Order == "":
 			if n.Season, n.Episodes = parseEpisodeNumbers(word, 0); n.Episodes != nil {
@@ -251,8 +251,8 @@ func (p *parser) scanNFO() *NFOSpec {
 			}
 			fallthrough
 		default:
-			p.addProblem("%s can't follow the entry in a line \"nfo\"; allowed are full, order, episodes as S01E01, and in "+
-				"with a language", excerpt(word, 40))
+			p.addProblem("%s can't follow the entry in a line \"nfo\"; allowed are \"full\", \"order\", episodes such as "+
+				"S01E01, and \"in\" with a language", excerpt(word, 40))
 			return n
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // This file keeps the episode numbers in a show's folder in one order. If the folder's name has an ID, that is the
 // order of the ID's catalogue.
 
-// orderOfFolder returns the order of the episode numbers in a show's folder. written is the order asked for. An ID of
+// orderOfFolder returns the order of the episode numbers in a show's folder. written is the requested order. An ID of
 // TVDB or AniDB in the folder's name means the order of that catalogue. A folder with another ID never has the numbers
 // of TVDB or AniDB.
 func orderOfFolder(name, written string) string {
@@ -27,8 +27,8 @@ func orderOfFolder(name, written string) string {
 	return written
 }
 
-// chooseAnime sets the anime of each video whose show gets one folder for each anime of AniDB. That is so if AniDB's
-// order is asked for, or if the library already has such folders of the show. If the library has a folder of the whole
+// chooseAnime sets the anime of each video whose show gets one folder for each anime of AniDB. This applies if AniDB's
+// order is requested, or if the library already has such folders of the show. If the library has a folder of the whole
 // show, that folder is used instead.
 func (p *Planner) chooseAnime() {
 	whole, perAnime := map[entryKey]bool{}, map[entryKey]string{} // what the library has of each show
@@ -85,8 +85,8 @@ func (p *Planner) skipStatedOrders() {
 				stated[dir] = p.statesOrder(dir)
 			}
 			if stated[dir] {
-				v.skip(CodeNoOrder, "its tvshow.nfo says another order than TMDB's: a pin of the folder with --order says how "+
-					"its names are read")
+				v.skip(CodeNoOrder, "its tvshow.nfo names another order than TMDB's: pin the folder with --order to say how "+
+					"to read its names")
 				break
 			}
 		}

@@ -17,7 +17,7 @@ type Result struct {
 	FilesInPlace       int            // the number of files that are already where they belong
 	MatchedByTitle     []string       // existing folders that were found by a show's title without year or ID
 	ForeignNFOs        []lang.Text    // warnings about existing NFOs that are about other works
-	OtherOrders        []string       // existing folders with numbers in another order than the one asked for
+	OtherOrders        []string       // existing folders with numbers in another order than the requested one
 	UnnamedOrders      []string       // folders of shows whose order no NFO names
 	MixedOrders        []string       // one folder of each show that has folders with different orders
 	UnownedByExtension map[string]int // the number of files that are in no unit, by extension; videos are not counted
@@ -48,12 +48,12 @@ func (r *Result) Warnings() []lang.Text {
 	}{
 		{r.MatchedByTitle, "existing folders with a show's title but no year or id are used for %d shows, such " +
 			"as %s; if one belongs to another show, add a year or an id to its name"},
-		{r.OtherOrders, "order_differs: the numbers in the folders of %d shows are not in the order asked for, " +
+		{r.OtherOrders, "order_differs: the numbers in the folders of %d shows are not in the requested order, " +
 			"and new files get the numbers of their folder: %s; --in-place with --order renumbers"},
 		{r.UnnamedOrders, "%d shows have no tvshow.nfo that says the order of their numbers: choose it in " +
 			"the media server, or remove an old tvshow.nfo and let --nfo ids write another: %s"},
-		{r.MixedOrders, "mixed_orders: %d shows have folders with numbers of several catalogues, which get " +
-			"those of one: %s"},
+		{r.MixedOrders, "mixed_orders: %d shows have folders with numbers of several catalogues; each show " +
+			"now gets those of one: %s"},
 		{r.SplitHardLinks, "hard links: %d of the files have other names too, which stay behind as files of " +
 			"their own when these move to another file system; undo brings them back as separate files: %s"},
 	} {

@@ -46,7 +46,7 @@ var servers = map[string]server{
 	},
 }
 
-// reported is what a server knows of a file by its path.
+// reported is what a server learns about a file from its path.
 type reported struct {
 	Movie    bool
 	ID       int

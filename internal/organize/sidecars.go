@@ -203,7 +203,7 @@ func (v *video) labelSidecars() {
 		func(s *sidecar) string { return s.title },
 		func(s *sidecar) string { return strings.ReplaceAll(s.subfolder, "/", " ") },
 	} {
-		for _, group := range v.sameSuffixes() {
+		for _, group := range v.duplicateSuffixes() {
 			titles := make([]string, len(group))
 			for k, s := range group {
 				titles[k] = title(s)
@@ -219,7 +219,7 @@ func (v *video) labelSidecars() {
 	for i := range v.sidecars {
 		taken[suffixKey(v.sidecars[i].suffix)] = true
 	}
-	for _, group := range v.sameSuffixes() {
+	for _, group := range v.duplicateSuffixes() {
 		n := 2
 		for _, s := range group[1:] {
 			for taken[suffixKey("."+strconv.Itoa(n)+s.suffix)] {
@@ -262,7 +262,7 @@ func distinctWords(texts []string) []string {
 	return out
 }
 
-func (v *video) sameSuffixes() [][]*sidecar {
+func (v *video) duplicateSuffixes() [][]*sidecar {
 	all := make([]*sidecar, len(v.sidecars))
 	for i := range v.sidecars {
 		all[i] = &v.sidecars[i]

@@ -146,7 +146,7 @@ func (p *templateParser) parseSequence(optional bool) ([]node, error) {
 		case c == '}':
 			return nil, p.errorAt(p.offset, "a } without a {; write }} for the character")
 		case c == '<' && optional:
-			return nil, p.errorAt(p.offset, "a < within < >")
+			return nil, p.errorAt(p.offset, "a < inside < >")
 		case c == '<':
 			flush()
 			p.offset++

@@ -74,7 +74,7 @@ var codes = wordlist.Table[CodeInfo](codesJSON)
 // Codes returns all error codes. Those that leave a file pending come first.
 func Codes() []CodeInfo { return slices.Clone(codes()) }
 
-// Info returns the description of a code; an unknown code has that of an internal error.
+// Info returns the description of a code. It describes an unknown code as an internal error.
 func (c Code) Info() CodeInfo {
 	for _, row := range codes() {
 		if row.Code == c {

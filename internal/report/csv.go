@@ -115,8 +115,8 @@ func (w *csvWriter) Match(r Record) error {
 	return w.write([]byte(strings.Join(cells, ",") + "\r\n"))
 }
 
-// GapsCSV returns a row for each missing episode, each file of an episode that is there more than once, and each season
-// whose list is not at hand. escape is for a terminal: see csvWriter.
+// GapsCSV returns a row for each missing episode, each file of an episode with several files, and each season whose
+// list is not available. escape is for a terminal: see csvWriter.
 func GapsCSV(gaps []Gap, escape bool) []byte {
 	var b strings.Builder
 	b.WriteString("status,tmdb_id,title,original_title,year,season,episode,episode_title,air_date,path,better," +

@@ -116,7 +116,7 @@ func (r *Record) Renumber(order string, place *orders.Place) {
 		r.Season, r.Episodes = new(place.Season), place.Episodes
 		return
 	}
-	r.Reason = lang.Textf("%s of TMDB is not known in the order %s", r.Place(), order)
+	r.Reason = lang.Textf("TMDB's %s is not known in the order %s", r.Place(), order)
 	r.Season, r.Episodes, r.EpisodeTitles, r.AirDate = nil, nil, nil, ""
 }
 

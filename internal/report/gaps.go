@@ -21,25 +21,25 @@ type Gap struct {
 	Title         string           `json:"title,omitempty" doc:"its title in the display language"`
 	OriginalTitle string           `json:"original_title,omitempty" doc:"its title in its own language"`
 	Year          int              `json:"year,omitempty" doc:"of its first broadcast"`
-	Season        *int             `json:"season,omitempty" doc:"TMDB's number; of season 0 only what is there twice"`
-	Aired         int              `json:"aired" doc:"its episodes that were broadcast until today, or are there"`
-	Present       int              `json:"here" doc:"how many of these are there; 0 where the whole season is not"`
+	Season        *int             `json:"season,omitempty" doc:"TMDB's number; 0 only for duplicate specials"`
+	Aired         int              `json:"aired" doc:"its episodes that have aired or have a file"`
+	Present       int              `json:"here" doc:"how many of these have a file; 0 if the whole season is missing"`
 	Missing       []MissingEpisode `json:"missing,omitempty" doc:"the missing ones"`
-	Duplicates    []EpisodeFile    `json:"twice,omitempty" doc:"the files of episodes that are there more than once"`
-	Unplaced      int              `json:"unplaced,omitempty" doc:"its files (no specials) of which no episode is known"`
-	Unknown       bool             `json:"unknown,omitempty" doc:"TMDB's list of episodes (or of seasons) is not at hand"`
+	Duplicates    []EpisodeFile    `json:"twice,omitempty" doc:"the files of episodes that have more than one"`
+	Unplaced      int              `json:"unplaced,omitempty" doc:"its files (no specials) whose episode is not known"`
+	Unknown       bool             `json:"unknown,omitempty" doc:"TMDB's list of episodes or seasons is not available"`
 }
 
 // MissingEpisode is an aired episode without a file.
 type MissingEpisode struct {
-	Episode int    `json:"episode" doc:"its number in the order asked for"`
+	Episode int    `json:"episode" doc:"its number in the requested order"`
 	Title   string `json:"title,omitempty" doc:"its title"`
 	AirDate string `json:"air_date,omitempty" doc:"when it was first broadcast, YYYY-MM-DD"`
 }
 
 // EpisodeFile is one of several files of the same episode.
 type EpisodeFile struct {
-	Episode int       `json:"episode" doc:"its number in the order asked for"`
+	Episode int       `json:"episode" doc:"its number in the requested order"`
 	Path    string    `json:"path" bytes:"path_base64" doc:"the path as it was given; bytes that are not UTF-8 as U+FFFD"`
 	Better  lang.Text `json:"better,omitempty" doc:"with the best of the files: why it is better than each other one"`
 }
@@ -48,12 +48,12 @@ type EpisodeFile struct {
 type GapSummary struct {
 	_             struct{} `constant:"type=summary" doc:"always \"summary\""`
 	Series        int      `json:"series" doc:"matched series"`
-	Complete      int      `json:"complete" doc:"how many of these lack no aired episode of these seasons"`
-	Missing       int      `json:"missing" doc:"aired episodes that are missing from seasons of which some are there"`
-	AbsentSeasons int      `json:"absent_seasons" doc:"seasons of which none is there"`
-	Duplicates    int      `json:"twice" doc:"episodes that are there more than once"`
+	Complete      int      `json:"complete" doc:"how many of these have all aired episodes of these seasons"`
+	Missing       int      `json:"missing" doc:"aired episodes that are missing from seasons with some files"`
+	AbsentSeasons int      `json:"absent_seasons" doc:"seasons without any file"`
+	Duplicates    int      `json:"twice" doc:"episodes with more than one file"`
 	Unplaced      int      `json:"unplaced" doc:"files, without specials, of series with gaps whose episode is not known"`
-	Unknown       int      `json:"unknown" doc:"series whose list of episodes is not at hand, in whole or in part"`
+	Unknown       int      `json:"unknown" doc:"series whose list of episodes is not fully available"`
 	Ignored       int      `json:"ignored" doc:"series that --ignore keeps out, counted nowhere else"`
 }
 
@@ -258,7 +258,7 @@ func (s *GapSummary) Add(gaps []Gap) {
 	}
 }
 
-// IsAbsent reports whether nothing of an aired season is there.
+// IsAbsent reports whether an aired season has no files.
 func (g *Gap) IsAbsent() bool { return g.Present == 0 && len(g.Missing) > 0 }
 
 // SortGaps sorts gaps in two parts: first the seasons that have some files, then those without any. In each part the

@@ -173,7 +173,7 @@ func TestTheSummaryCountsGaps(t *testing.T) {
 }
 
 // What can be filled comes first, the newest hole on top; seasons nobody has begun come last and are no gaps.
-func TestGapsOfSeasonsThatAreThereComeFirst(t *testing.T) {
+func TestGapsOfSeasonsWithFilesComeFirst(t *testing.T) {
 	gap := func(id, season, here int, date string) Gap {
 		return Gap{TMDBID: id, Season: &season, Present: here, Missing: []MissingEpisode{{Episode: 1, AirDate: date}}}
 	}

@@ -33,13 +33,13 @@ type Record struct {
 	Title             string      `json:"title,omitempty" doc:"the entry's title in the display language"`
 	OriginalTitle     string      `json:"original_title,omitempty" doc:"the entry's title in its own language"`
 	Year              int         `json:"year,omitempty" doc:"of the first broadcast or the release"`
-	Season            *int        `json:"season,omitempty" doc:"the season number in the order asked for: TMDB's"`
+	Season            *int        `json:"season,omitempty" doc:"the season number in the requested order: TMDB's"`
 	_                 struct{}    `doc:"unless order says otherwise; 0 holds the specials"`
 	Episodes          []int       `json:"episodes,omitempty" doc:"the episode numbers in that order, a list even for one"`
 	Order             string      `json:"order,omitempty" doc:"the order of season and episodes, unless it is TMDB's:"`
-	_                 struct{}    `doc:"absolute, tvdb, anidb or group:NAME; without them, they are not known in it"`
+	_                 struct{}    `doc:"absolute, tvdb, anidb or group:NAME; if missing, they are not known in it"`
 	EpisodeConfidence *float64    `json:"episode_confidence,omitempty" doc:"0 to 1: the estimate that season and episodes"`
-	_                 struct{}    `doc:"are right if the entry is; also where they are left out because it is too low"`
+	_                 struct{}    `doc:"are right if the entry is; given also if they are omitted because it is too low"`
 	EpisodeTitles     []string    `json:"episode_titles,omitempty" doc:"one for each of episodes"`
 	AirDate           string      `json:"air_date,omitempty" doc:"first broadcast of the first of episodes, YYYY-MM-DD"`
 	Subtitles         []string    `json:"subtitles,omitempty" doc:"its subtitle files, with their folder if it is another"`
@@ -85,7 +85,7 @@ type Error struct {
 type Step struct {
 	Stage    string    `json:"stage" doc:"group, query, search, entry, score, decide or place"`
 	Detail   lang.Text `json:"detail" doc:"the result"`
-	Source   string    `json:"source,omitempty" doc:"where the answer came from that it used"`
+	Source   string    `json:"source,omitempty" doc:"where the answer that it used came from"`
 	CachedAt string    `json:"cached_at,omitempty" doc:"with cache and stale: when TMDB gave that answer, RFC 3339"`
 }
 
@@ -99,7 +99,7 @@ type Parsed struct {
 	Absolute     bool      `json:"absolute,omitempty" doc:"true where the numbers count over all seasons"`
 	Part         int       `json:"part,omitempty" doc:"the number of a part or cour"`
 	Special      string    `json:"special,omitempty" doc:"what makes it a special or an extra, such as OVA or NCOP"`
-	EpisodeTitle string    `json:"episode_title,omitempty" doc:"the title behind the episode number"`
+	EpisodeTitle string    `json:"episode_title,omitempty" doc:"the title after the episode number"`
 	Year         int       `json:"year,omitempty" doc:"the year in the name"`
 	IDs          *IDs      `json:"ids,omitempty" doc:"the ids in the path"`
 	Group        string    `json:"group,omitempty" doc:"the release group"`
@@ -110,7 +110,7 @@ type Parsed struct {
 	Source       string    `json:"source,omitempty" doc:"such as BluRay or WEB"`
 	Video        string    `json:"video,omitempty" doc:"the video codec"`
 	Audio        string    `json:"audio,omitempty" doc:"the audio codec"`
-	Edition      string    `json:"edition,omitempty" doc:"such as Director's Cut or Extended, of several all of them"`
+	Edition      string    `json:"edition,omitempty" doc:"such as Director's Cut or Extended; several with spaces between"`
 	Extension    string    `json:"extension,omitempty" doc:"without the dot"`
 }
 
@@ -150,7 +150,7 @@ type Summary struct {
 	Errors       int      `json:"errors" doc:"files with status error"`
 	Requests     int64    `json:"requests" doc:"requests sent to TMDB, retries included"`
 	Retries      int64    `json:"retries" doc:"of these, the repeated ones"`
-	HTTP429      int64    `json:"http_429" doc:"answers that told us to slow down"`
+	HTTP429      int64    `json:"http_429" doc:"429 answers, which ask to slow down"`
 	CacheHits    int64    `json:"cache_hits" doc:"questions that the cache answered; 0 if all decisions are remembered"`
 	CacheMisses  int64    `json:"cache_misses" doc:"questions that it could not answer"`
 	ElapsedMS    int64    `json:"elapsed_ms" doc:"duration of the run in milliseconds"`
@@ -174,7 +174,7 @@ type Op struct {
 	Season     *int      `json:"season,omitempty" doc:"TMDB's season number"`
 	Episodes   []int     `json:"episodes,omitempty" doc:"TMDB's episode numbers"`
 	Confidence *float64  `json:"confidence,omitempty" doc:"0 to 1: the record's, or its episode_confidence if smaller"`
-	Reason     lang.Text `json:"reason,omitempty" doc:"why it is left, for people"`
+	Reason     lang.Text `json:"reason,omitempty" doc:"why it is skipped, for people"`
 	Error      *OpError  `json:"error,omitempty" doc:"with left, conflict, refused, failed and kept: why"`
 }
 
@@ -201,15 +201,15 @@ type OrganizeSummary struct {
 	Run       string    `json:"run" doc:"the id of the plan, or of the run"`
 	Planned   int       `json:"planned" doc:"files that the plan puts somewhere, whatever happened; of an undo, its files"`
 	InPlace   int       `json:"in_place" doc:"files that are where they belong already"`
-	Left      int       `json:"left" doc:"files that stay where they are for a reason"`
-	Conflicts int       `json:"conflicts" doc:"files that stay because a name is taken, or wanted twice"`
+	Left      int       `json:"left" doc:"files that are skipped and stay where they are"`
+	Conflicts int       `json:"conflicts" doc:"files that stay because a name is taken or needed twice"`
 	Done      int       `json:"done" doc:"files that were put where they belong"`
-	Refused   int       `json:"refused" doc:"files that the plan can't be carried out with: nothing was done with them"`
-	Failed    int       `json:"failed" doc:"files with which the system failed: they were put back"`
+	Refused   int       `json:"refused" doc:"files that can't be carried out: nothing was done with them"`
+	Failed    int       `json:"failed" doc:"files that the system failed to place: they were put back"`
 	Undone    int       `json:"undone" doc:"files that were put back"`
 	Kept      int       `json:"kept" doc:"files that could not be put back safely"`
 	Bytes     int64     `json:"bytes" doc:"bytes that the plan copies"`
-	Unowned   []Unowned `json:"unowned,omitempty" doc:"files that are neither in the plan nor left for a reason"`
+	Unowned   []Unowned `json:"unowned,omitempty" doc:"files that are neither in the plan nor skipped for a reason"`
 	ElapsedMS int64     `json:"elapsed_ms" doc:"duration in milliseconds"`
 }
 

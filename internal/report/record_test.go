@@ -136,7 +136,7 @@ func TestNextStepsNameRealCommands(t *testing.T) {
 	}
 }
 
-// A series without an episode is told of, unless there is none to tell.
+// A matched series without an episode is counted, unless it can't have one.
 func TestTallyCountsMissingEpisodes(t *testing.T) {
 	var tally Tally
 	for _, r := range []Record{
@@ -274,7 +274,7 @@ func TestFromDecision(t *testing.T) {
 			Record{Status: Matched, Confidence: ptr(0.0), Kind: "movie", TMDBID: 1, Source: "network", Parsed: none},
 		},
 		{
-			"unmatched says who said so",
+			"unmatched names its source",
 			match.Decision{Outcome: match.Outcome{
 				Status: match.Unmatched, Confidence: 0.1, Reason: "a\nb",
 				Origin: match.Origin{Freshness: match.FromCache, FetchedAt: fetched},
@@ -336,7 +336,7 @@ func TestPathsThatAreNotUTF8StayAddressable(t *testing.T) {
 	}
 }
 
-func TestTheYearStandsBehindATitleOnce(t *testing.T) {
+func TestTheYearFollowsATitleOnce(t *testing.T) {
 	for title, want := range map[string]string{
 		"Break Blade": "Break Blade (2014)", "Break Blade (2014)": "Break Blade (2014)",
 		"Break Blade (2010)": "Break Blade (2010) (2014)", "": "tv/7",

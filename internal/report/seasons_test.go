@@ -83,7 +83,7 @@ var seasonLine = regexp.MustCompile(`(\d+) files? +\d+ %`)
 
 // Whatever comes in whatever folders: every file is in one season's line, or stands there by its name, or was left out;
 // and no line is wider than the terminal.
-func TestEachFileIsToldOnce(t *testing.T) {
+func TestEachFileIsReportedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var records []Record
 		for i := range rapid.IntRange(0, 40).Draw(t, "files") {

@@ -114,7 +114,7 @@ func TestSummarySaysOfAFolderOnlyWhatHoldsForAllOfIt(t *testing.T) {
 	}
 }
 
-// How a run ended is said with the counts, and what a person can do about it where they can.
+// The summary says how a run ended, and what the user can do about it, if anything.
 func TestSummarySaysHowTheRunEnded(t *testing.T) {
 	matched := Record{Path: "/d/a.mkv", Status: Matched, Kind: "movie", TMDBID: 1, Confidence: ptr(1.0)}
 	blocked := Record{Path: "/d/b.mkv", Status: Pending, Error: &Error{CodeBlocked, "nothing is asked"}}
@@ -308,7 +308,7 @@ func TestDocumentHoldsTheSameRecords(t *testing.T) {
 	}
 }
 
-func TestWhatIsFlushedIsOutAndWholeLines(t *testing.T) {
+func TestFlushWritesWholeLines(t *testing.T) {
 	for _, format := range Formats() {
 		var b bytes.Buffer
 		w, err := NewWriter(Format(format), &b, Options{Width: 80})

@@ -9,7 +9,7 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
-// When a request about a series fails, the run defers the series and goes on with others; no worker waits for it. It
+// When a request about a series fails, the run defers the series and continues with others; no worker waits for it. It
 // decides the series again when the retry delay is over. After its last retry a series waits until all others have been
 // tried, and then gets as many attempts again. Series that TMDB never answers thus don't slow the others down, and a
 // short outage does not use up every series' retries.

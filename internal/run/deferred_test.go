@@ -12,7 +12,7 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
-// flaky is a decider whose requests about a title fail so many times, each a second later.
+// flaky is a decider whose requests about a title fail a number of times, each a second later.
 type flaky struct {
 	mu    sync.Mutex
 	fails map[string]int
@@ -59,7 +59,7 @@ func (d *flaky) Decide(ctx context.Context, s match.Series, decided func(match.F
 	}
 }
 
-// tried runs through titles, one after the other, and returns what was asked and what came of it.
+// tried runs through titles, one after the other, and returns the requests and their results.
 func tried(
 	t *testing.T, d *flaky, titles []string,
 ) (asked string, statuses map[string]match.Status, took time.Duration) {

@@ -149,7 +149,7 @@ func TestALargeDirectoryIsAdmittedInParts(t *testing.T) {
 	})
 }
 
-func TestWhenTheRunIsInterruptedWhatWasDecidedIsStillSaid(t *testing.T) {
+func TestAnInterruptedRunReportsItsDecisions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := errors.New("interrupted by the test")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -243,7 +243,7 @@ func TestThePipelineCountsWhatItHasFound(t *testing.T) {
 }
 
 // The walk's end is never told before its last files: what is left would be counted too low.
-func TestTheWalksEndIsToldWithAllFiles(t *testing.T) {
+func TestTheEndOfTheWalkIsReportedWithAllFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var counts Counts
 		d := &decider{delay: func() time.Duration { return time.Second }}

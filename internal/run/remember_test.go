@@ -122,7 +122,7 @@ var shows = []string{
 	"Mixed/Trigun - 01.mkv", "Mixed/Trigun - 02.mkv",
 }
 
-func TestALibraryThatHasNotChangedIsToldAgainAsItWas(t *testing.T) {
+func TestAnUnchangedLibraryGivesTheSameRecords(t *testing.T) {
 	r := newRerun(t)
 	r.add(shows...)
 	first, asked := r.walk()
@@ -137,7 +137,7 @@ func TestALibraryThatHasNotChangedIsToldAgainAsItWas(t *testing.T) {
 	}
 }
 
-func TestWhatChangesIsDecidedAnewAndNothingElse(t *testing.T) {
+func TestOnlyChangesAreDecidedAgain(t *testing.T) {
 	later := time.Now().Add(-time.Hour)
 	for _, row := range []struct {
 		name   string
@@ -278,7 +278,7 @@ func TestNamesAreRememberedByThemselves(t *testing.T) {
 }
 
 // A run that decides everything anew replaces what was remembered.
-func TestWhatIsDecidedAnewIsRemembered(t *testing.T) {
+func TestNewDecisionsAreRemembered(t *testing.T) {
 	r := newRerun(t)
 	r.add(shows...)
 	r.walk()

@@ -14,9 +14,9 @@ import (
 // Schema is a JSON Schema, or a part of one.
 type Schema map[string]any
 
-// Document returns the schema of an output. Its objects are values of the types. Where key is set, it may also be one
-// document that has the first type's values in a list under that key, and the second's as its summary. The first object
-// of an output names the schema by its id, such as match/1.
+// Document returns the schema of an output. Its objects are values of the types. If key is set, the output may also be
+// a single document, with a list of the first type's values under that key and a value of the second type as its
+// summary. The first object of an output names the schema by its id, such as match/1.
 func Document(id, key string, types ...reflect.Type) Schema {
 	var forms []Schema
 	for _, t := range types {

@@ -236,7 +236,7 @@ func TestProcessesWithTheirOwnTuning(t *testing.T) {
 	}
 }
 
-func TestWhatCanNotBeSimulated(t *testing.T) {
+func TestFaultsThatCannotBeSimulated(t *testing.T) {
 	good := config(t, "steady", "sliding:50/1s", 1)
 	for _, tc := range []struct {
 		name   string

@@ -150,7 +150,7 @@ func TestTheTableHasTheLastCommonFormOfEachCharacter(t *testing.T) {
 	}
 }
 
-func TestAListThatIsNoneIsRefused(t *testing.T) {
+func TestAFileThatIsNotAListIsRefused(t *testing.T) {
 	for _, list := range []string{
 		"", "# Unicode version: 15.0.0\n", "U+9F8D\tkSimplifiedVariant\tU+9F99\n",
 		"# Unicode version: 15.0.0\nU+9F8D kSimplifiedVariant 9F99\n",

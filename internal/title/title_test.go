@@ -206,7 +206,7 @@ func TestOneHanNeverBreaksText(t *testing.T) {
 	})
 }
 
-func TestSignsTellSequelsApart(t *testing.T) {
+func TestSignsDistinguishSequels(t *testing.T) {
 	for in, want := range map[string]string{
 		"Lantern Club":      "",
 		"Lantern Club!":     "",

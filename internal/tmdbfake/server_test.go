@@ -266,7 +266,7 @@ func TestJournalKeepsNoCredential(t *testing.T) {
 	}
 }
 
-func TestNewRefusesWhatCannotBeMeant(t *testing.T) {
+func TestNewRefusesImpossibleOptions(t *testing.T) {
 	for part, cfg := range map[string]Config{
 		"rank mode":     {Model: Model{Rank: "best"}},
 		"limit model":   {Limits: upstream.Limits{Model: "leaky"}},

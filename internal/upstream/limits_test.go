@@ -99,7 +99,7 @@ func TestWindowsNeverLetMoreThanTheirLimitPass(t *testing.T) {
 	})
 }
 
-func TestWaitingAsLongAsToldIsEnough(t *testing.T) {
+func TestWaitingForTheRetryAfterIsEnough(t *testing.T) {
 	for _, limit := range []string{
 		"token_bucket:5/1s", "sliding:5/1s", "fixed:5/1s", "legacy:5/10s",
 		"sliding:5/1s,penalty=2/7s",
@@ -115,7 +115,7 @@ func TestWaitingAsLongAsToldIsEnough(t *testing.T) {
 			if !ok {
 				now = now.Add(wait)
 				if ok, _ := m.Allow(now, "a"); !ok {
-					t.Fatalf("%s: request %d was told %s and refused after it", limit, n, wait)
+					t.Fatalf("%s: request %d was told to wait %s and refused after that", limit, n, wait)
 				}
 			}
 		}

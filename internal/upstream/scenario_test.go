@@ -138,7 +138,7 @@ func TestWild(t *testing.T) {
 	}
 }
 
-func TestWhatIsInForceHasALabel(t *testing.T) {
+func TestActiveFaultsHaveALabel(t *testing.T) {
 	s, err := Preset("gauntlet")
 	if err != nil {
 		t.Fatal(err)

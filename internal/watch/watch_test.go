@@ -130,7 +130,7 @@ func (a *attic) rename(from, to string) {
 	a.notice(path.Dir(to))
 }
 
-// notice tells of a change in a folder: to those who asked for it, or for the one above where it is new.
+// notice reports a change in a folder: to those who asked for it, or for the one above where it is new.
 func (a *attic) notice(dir string) {
 	for !a.watched[dir] && dir != "." {
 		dir = path.Dir(dir)
@@ -282,7 +282,7 @@ func TestWatching(t *testing.T) {
 			a.pass(90 * time.Second)
 			a.is("3m0s batch Show")
 		}},
-		{"where the system gives no more notices, that is said once, and folders are looked at in turn", func(a *attic) {
+		{"if the system gives no more notices, watch says so once and polls the folders", func(a *attic) {
 			a.limit = 2
 			a.files["A/1.mkv"], a.files["B/1.mkv"], a.files["C/1.mkv"] = 1, 1, 1
 			a.watch()
@@ -332,7 +332,7 @@ func TestWatching(t *testing.T) {
 			a.pass(time.Hour)
 			a.is("1m0s batch A", "2m0s batch A", "4m0s batch A")
 		}},
-		{"what a batch has moved is no news, and what came meanwhile is", func(a *attic) {
+		{"files that a batch has moved are no news, but files that arrived meanwhile are", func(a *attic) {
 			a.files["Show/1.mkv"], a.files["Show/1.srt"] = 1, 1
 			a.files["Show/keep.mkv"] = 1
 			a.during = func([]string) { a.remove("Show/1.mkv") }
@@ -374,7 +374,7 @@ func TestWatching(t *testing.T) {
 			a.pass(time.Hour)
 			a.is("3m0s batch Show")
 		}},
-		{"after a restart what was dealt with is left in peace, and what stays is told once", func(a *attic) {
+		{"after a restart processed files are ignored, and skipped ones are reported only once", func(a *attic) {
 			a.files["A/1.mkv"], a.files["B/1.mkv"] = 1, 1
 			a.result.Skipped = map[string]bool{"B/1.mkv": true, "A/sample.mkv": false}
 			if !a.state.ShouldReport("B/1.mkv", "ambiguous") || !a.state.ShouldReport("A/sample.mkv", "extra") ||
@@ -434,7 +434,7 @@ func TestWatching(t *testing.T) {
 	}
 }
 
-// What ends watching is told, and a batch's error is such.
+// Watch reports what ends it, and a batch's error ends it.
 func TestABatchEndsWatching(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAttic(t, "A/1.mkv")

@@ -77,7 +77,7 @@ type Watcher struct {
 	now                time.Time            // the time of the current scan
 	rescanAt           time.Time
 	polling            bool
-	lostBecause        string // what was said about the missing folder; "" if it is there
+	lostBecause        string // the reported reason why the folder is missing; "" if it exists
 	unreadable         map[string]bool
 	reportedBusyVideos map[string]bool
 }

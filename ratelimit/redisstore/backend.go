@@ -472,8 +472,8 @@ func (b *Backend) Close() error {
 	return b.client.Close()
 }
 
-// Store is a [shared.Store] for the processes of several machines. It never fails because of the server: trouble is
-// a warning, and the machine goes on alone, with its share of the limits, until the server works again.
+// Store is a [shared.Store] for the processes of several machines. It never fails because of the server: trouble is a
+// warning, and the machine continues alone, with its share of the limits, until the server works again.
 type Store = shared.Store
 
 // StoreOptions tunes a [Store]: Place names the server in warnings, Fallback is the store that the processes of this

@@ -29,7 +29,7 @@ func suite(t *testing.T, server *redistest.Server) {
 	})
 }
 
-// unhurried returns a store whose server may take its time, as it does on a busy machine: a store that went on alone
+// unhurried returns a store whose server may take its time, as it does on a busy machine: a store that continued alone
 // would no longer be what the suite looks at. That the server is slow is no fault of the store's.
 func unhurried(t *testing.T, opts redisstore.Options) ratelimit.Store {
 	opts.Timeout = 30 * time.Second

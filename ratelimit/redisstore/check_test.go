@@ -53,7 +53,7 @@ func TestTheRuleIsEnough(t *testing.T) {
 	})
 }
 
-// What keeps a server from being used is told in words of its own, without user and password.
+// The error says in its own words why a server can't be used, without user and password.
 func TestCheckSaysWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
 	plain := redistest.Start(t)

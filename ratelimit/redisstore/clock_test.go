@@ -83,7 +83,7 @@ func TestTheShortestWayCounts(t *testing.T) {
 
 // Where the server's clock leaps, or another server takes its place, shared time goes on: no pause ends early, and
 // nobody is held.
-func TestALeapOfTheServersClockIsNotBelieved(t *testing.T) {
+func TestALeapOfTheServersClockIsCompensated(t *testing.T) {
 	for name, leap := range map[string]time.Duration{
 		"ahead": time.Minute, "back": -time.Minute,
 		"a new server a day behind": -24 * time.Hour,
@@ -125,7 +125,7 @@ func TestALeapOfTheServersClockIsNotBelieved(t *testing.T) {
 	}
 }
 
-// What is stored never goes back: a process whose time is behind goes on from there.
+// What is stored never goes back: a process whose time is behind continues from there.
 func TestSharedTimeNeverGoesBack(t *testing.T) {
 	w := newClockWorld()
 	c := w.machine(time.Hour)

@@ -91,7 +91,7 @@ func TestEveryUpdateCountsOnce(t *testing.T) {
 	}
 }
 
-// wakeStopped lets processes that have stopped themselves go on after a second, as long as there are any.
+// wakeStopped continues processes that have stopped themselves, after a second, as long as there are any.
 func wakeStopped(t *testing.T, _ []*machine, workers []*worker, _ func(int)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)

@@ -34,8 +34,8 @@ func (w *traffic) stateKey() string {
 	return b.Key("state")
 }
 
-// Whatever happens to the server, requests go on and end up with the whole rate, and the upstream's limit holds all the
-// time. What happened is told once, in a sentence of its kind.
+// Whatever happens to the server, requests continue and end up with the whole rate, and the upstream's limit holds all
+// the time. Each event is reported once, in its own sentence.
 func TestWhateverHappensToTheServer(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(*testing.T, *traffic)
@@ -174,7 +174,7 @@ func TestWhateverHappensToTheServer(t *testing.T) {
 	}
 }
 
-// While the server is gone each machine goes on with its part; one whose part was lost does not take the others'.
+// While the server is gone each machine continues with its part; one whose part was lost does not take the others'.
 func TestWithoutTheServerEachMachineHasItsPart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some ten seconds")
@@ -194,7 +194,7 @@ func TestWithoutTheServerEachMachineHasItsPart(t *testing.T) {
 }
 
 // What somebody alive knows survives a server that has lost it: nobody runs into the Retry-After that another one got.
-func TestWhatTheServerHasLostIsBroughtBack(t *testing.T) {
+func TestLostStateIsRestoredToTheServer(t *testing.T) {
 	restore := func(t *testing.T, s *redistest.Server, old string) {
 		s.Kill()
 		must(t, os.RemoveAll(filepath.Join(s.Dir, "appendonlydir")))

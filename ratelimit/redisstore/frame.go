@@ -156,7 +156,7 @@ func (f *frame) wrote(writer uint64, g generation, sequence uint64) bool {
 	return false
 }
 
-// setWriters makes f's writers from those of before, the previous frame, and writer.
+// setWriters sets f's list of writers: writer first, then the writers of the previous frame, before.
 func (f *frame) setWriters(before *frame, writer uint64) {
 	f.writer = writer
 	var older []byte

@@ -61,7 +61,7 @@ func TestFramesThatAreNotOurs(t *testing.T) {
 		"of a newer version":          {newer, shared.ErrNewer},
 		"of a newer and shorter one":  {newer[:20], shared.ErrNewer},
 		"a blank, as an empty one is": {[]byte(" "), errGarbled},
-		"cut off":                     {f.encode()[:frameHeader-1], errGarbled},
+		"truncated":                   {f.encode()[:frameHeader-1], errGarbled},
 		"too large":                   {make([]byte, maxFrame+1), errGarbled},
 		"something else":              {[]byte("hello, this is somebody else's key"), errGarbled},
 	} {

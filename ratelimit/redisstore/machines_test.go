@@ -38,7 +38,7 @@ func TestAnOperatorReachesAllMachines(t *testing.T) {
 		p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 	}
 	must(t, (ratelimit.Operator{Store: st}).Tune(t.Context(), map[string]string{"rate_base": "7"}, time.Hour))
-	p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200}) // a late answer is told as well as a request
+	p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200}) // a late answer is reported as well as a request
 	for i, other := range append(others, l) {
 		p, err := other.Acquire(t.Context())
 		must(t, err)

@@ -26,7 +26,7 @@ type Options struct {
 	CA       []byte // PEM certificates of the authorities to trust with TLS; nil: the system's
 	Prefix   string // start of all keys; "": anivault
 	Upstream string // scheme://host:port of the limited upstream; each upstream has keys of its own
-	Dir      string // a folder by which this machine's processes find each other; "": each process counts as a machine
+	Dir      string // a folder where this machine's processes find each other; "": each process counts as a machine
 
 	Turn    time.Duration // how long a process may have the turn; 0 means 250 ms
 	Timeout time.Duration // how long the server may take to answer; 0 means 250 ms

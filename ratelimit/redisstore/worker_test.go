@@ -89,7 +89,7 @@ func beWorker(args []string) error {
 		if err != nil {
 			return err
 		}
-		for !hold(l, st, n) { // on a busy machine it may be alone for a moment, and then nobody knows of its permits
+		for !hold(l, st, n) { // on a busy machine it may be alone for a moment, and then nobody knows about its permits
 		}
 		fmt.Println("holding")
 		select {}

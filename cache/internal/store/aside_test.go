@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAnOlderFormatIsBegunAnewAndItsFilesGo(t *testing.T) {
+func TestAnOlderFormatIsReplacedAndItsFilesRemoved(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"cache-v1.db": "older", "cache-v1.walked": "older", "cache-v2.db.corrupt-20260101T000000Z": "damaged",

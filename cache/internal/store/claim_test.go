@@ -19,7 +19,7 @@ import (
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
-func TestAClaimIsWaitedForUntilItIsGivenBack(t *testing.T) {
+func TestWaitersWaitUntilAClaimIsReleased(t *testing.T) {
 	a, b := pair(t)
 	held, err := b.claims.acquire(t.Context(), "1", func() {})
 	if err != nil || held.Waited != 0 {
@@ -65,7 +65,7 @@ func TestAClaimMakesARemovedFolderAgain(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsForAClaimLeavesWhenItLikes(t *testing.T) {
+func TestWaitingForAClaimCanBeCancelled(t *testing.T) {
 	a, b := pair(t)
 	held, err := b.claims.acquire(t.Context(), "1", func() {})
 	if err != nil {
@@ -162,7 +162,7 @@ func TestFilesOfDeadClaimsGo(t *testing.T) {
 }
 
 // A holder that never touches its file was stopped.
-func TestAClaimWhoseHolderDoesNotMoveIsDoneWithout(t *testing.T) {
+func TestAnInactiveHoldersClaimIsIgnored(t *testing.T) {
 	var h heard
 	s := open(t, t.TempDir(), Options{ClaimTimeout: 20 * time.Millisecond, OnWarning: h.hear})
 	release, err := lockfile.Acquire(t.Context(), s.claims.lockFor("1").lock.Path(), lockfile.Exclusive, 0)
@@ -177,7 +177,7 @@ func TestAClaimWhoseHolderDoesNotMoveIsDoneWithout(t *testing.T) {
 	c.Release()
 }
 
-func TestAHolderThatMovesIsToldFromOneThatWasStopped(t *testing.T) {
+func TestAnActiveHolderIsDistinguishedFromAStoppedOne(t *testing.T) {
 	type look struct {
 		after   time.Duration
 		touched int64

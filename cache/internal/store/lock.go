@@ -350,7 +350,7 @@ func (c *claimTable) lockFor(key string) *claimLock {
 }
 
 // removeUser removes a lock that no goroutine uses any longer. waitEnded is false if the caller gave up waiting. The
-// kernel's wait then goes on, and the lock stays in the table so that the next request joins that wait.
+// kernel's wait then continues, and the lock stays in the table so that the next request joins that wait.
 func (c *claimTable) removeUser(l *claimLock, waitEnded bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 
 // A session of our own that takes long is waited for: the process must not take itself for a stranger, warn about it,
 // and do without what it is writing down.
-func TestTheOwnLongSessionIsWaitedForInSilence(t *testing.T) {
+func TestWaitingForTheProcessesOwnSessionIsSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h heard
 		s := openStore(t.TempDir(), Options{OnWarning: h.hear, NoSync: true})

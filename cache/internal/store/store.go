@@ -232,7 +232,7 @@ func (w Warning) Error() string {
 	case WarnReadOnly:
 		return fmt.Sprintf("cache in %s can't be written, new answers are not kept: %v", w.Path, w.Err)
 	case WarnWrite:
-		return fmt.Sprintf("writing the cache in %s failed, the run goes on without: %v", w.Path, w.Err)
+		return fmt.Sprintf("writing the cache in %s failed, the run continues without it: %v", w.Path, w.Err)
 	case WarnCorrupt:
 		return fmt.Sprintf("%v; set aside as %s", w.Err, w.Path)
 	case WarnLocked:

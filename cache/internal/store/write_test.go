@@ -1,6 +1,6 @@
 package store
 
-// Group commit: who shares a transaction, what a write waits for, and what becomes of what can't be written.
+// Group commit: who shares a transaction, what a write waits for, and what happens to changes that can't be written.
 
 import (
 	"errors"
@@ -70,7 +70,7 @@ func TestWritesThatWaitShareATransaction(t *testing.T) {
 
 // What can't be written because a lock is not free is used from memory, and goes with the next transaction, or with the
 // last one.
-func TestWhatCannotBeWrittenGoesLater(t *testing.T) {
+func TestChangesThatCannotBeWrittenAreWrittenLater(t *testing.T) {
 	for name, later := range map[string]func(*testing.T, *Store){
 		"with the next write": func(t *testing.T, s *Store) { put(t, s, "3") },
 		"at the end":          func(_ *testing.T, s *Store) { s.Close() },
@@ -133,7 +133,7 @@ func TestTheLastWriteWaitsForTheLockForFiveSeconds(t *testing.T) {
 	})
 }
 
-func TestWhatIsPendingIsBounded(t *testing.T) {
+func TestPendingChangesAreBounded(t *testing.T) {
 	p := newPending()
 	for i := range 40 {
 		p.add(valueKey{"b", fmt.Sprintf("k%02d", i)}, make([]byte, maxPendingBytes/20))

@@ -86,8 +86,8 @@ func WriteFile(path string, p Page) error {
 
 const missingFilter = "missing"
 
-// shownGaps returns the seasons in which something is missing or there twice, by series, and counts the missing
-// episodes of seasons of which some are there.
+// shownGaps returns the seasons with missing or duplicate episodes, by series, and counts the missing episodes of
+// seasons that have some files.
 func shownGaps(all [][]report.Gap) (shown [][]report.Gap, missing int) {
 	for _, gaps := range all {
 		var some []report.Gap

@@ -111,8 +111,7 @@ func samplePage() Page {
 	}
 }
 
-// sampleGaps are two missing episodes, one that is there twice, a season that is not there at all, and a list that is
-// not at hand.
+// sampleGaps are two missing episodes, a duplicate one, a missing season, and a series whose list is not available.
 func sampleGaps() [][]report.Gap {
 	return [][]report.Gap{
 		{{
@@ -179,7 +178,7 @@ func TestPageReadsWithoutScript(t *testing.T) {
 		"two films of that title", "nothing like it in 3 searches", "the limiter sleeps until",
 		"permission denied",
 		"a creditless opening", "pinned", "24 of 26, missing 7-8", "E07  Heavy Metal Queen  1998-12-04",
-		"E01 is there more than once:", "/lib/b.mkv  better: v2 instead of v1", "missing: 2 episodes",
+		"E01 exists more than once:", "/lib/b.mkv  better: v2 instead of v1", "missing: 2 episodes",
 		"1 file without an episode may be what is missing", `missing</span> <b>2</b>`, "<b>Sleep</b> for 8.0 s", "30 of 42",
 		"not endorsed or certified by TMDB", "v0.1.0", "/lib/비밀의 숲/특별편",
 	} {
@@ -477,7 +476,7 @@ func TestInABrowser(t *testing.T) {
 		}
 	}
 
-	// A big library stays folded, but for what needs attention and what was searched for.
+	// A big library stays folded, except cards that need attention or match a search.
 	if err := WriteFile(path, bigPage()); err != nil {
 		t.Fatal(err)
 	}

@@ -140,7 +140,7 @@ func recall(t *testing.T, m *Memory, at time.Time, f Folder, l *SeriesList) (kno
 	return known, records
 }
 
-func TestWhatWasRememberedIsRecalled(t *testing.T) {
+func TestRememberedDecisionsAreRecalled(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*report.Record)
@@ -356,7 +356,7 @@ func TestHowLongADecisionHolds(t *testing.T) {
 }
 
 // A series that has to be asked again is left out, the others stay.
-func TestWhatIsPendingLeavesTheRestKnown(t *testing.T) {
+func TestPendingFilesLeaveTheRestRemembered(t *testing.T) {
 	m := New(&shelf{}, nothingNewer, scope)
 	f := folder(3)
 	records := decided(f)

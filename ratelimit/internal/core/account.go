@@ -339,7 +339,7 @@ func (v view) isKeyFree(k *accountKey, l *limits) bool {
 // quotaLeft returns how many requests of its quota an account has left. Running requests count as used.
 func (v view) quotaLeft(a *account, l *limits) int {
 	use := a.quota.current(v.now)
-	return max(v.partOf(l.quota, use, a.name)-use.used-v.s.queue.leasesOfAccount(a), 0)
+	return max(v.localLimit(l.quota, use, a.name)-use.used-v.s.queue.leasesOfAccount(a), 0)
 }
 
 // tick makes at most one transition that the passing of time causes, in the first machine that has one due.

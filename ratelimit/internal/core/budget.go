@@ -132,12 +132,12 @@ func (v view) fitsBudget(n int, quotas []candidate) bool {
 func (v view) fitsAddressBudget(n int) bool {
 	reserved, _ := v.totalReserved()
 	use := v.s.address.quota.current(v.now)
-	return !v.t.Budget.On() || use.used+reserved+n <= v.partOf(v.t.Budget, use, "")
+	return !v.t.Budget.On() || use.used+reserved+n <= v.localLimit(v.t.Budget, use, "")
 }
 
-// partOf returns how many requests of an account's quota, or of the budget of all, may be used here: all, or while this
-// machine is alone what was used before and its part of the rest.
-func (v view) partOf(b Budget, use usage, account string) int {
+// localLimit returns how many requests of an account's quota, or of the common budget if account is "", this machine
+// may use. That is all of them or, while the machine is alone, those used before and its part of the rest.
+func (v view) localLimit(b Budget, use usage, account string) int {
 	if v.at.Alone == nil || v.at.Parts <= 1 {
 		return b.Requests
 	}
@@ -145,20 +145,20 @@ func (v view) partOf(b Budget, use usage, account string) int {
 	return before + max(b.Requests-before, 0)/v.at.Parts
 }
 
-// budgetRenewal returns when the budget that n requests exceed is renewed: the address's, or else the first quota, or
-// when the first account is no longer disabled by an operator.
+// budgetRenewal returns when n requests that exceed a budget may fit again: when the address's budget renews, or else
+// when the first quota renews or the first account that an operator has disabled is enabled again.
 func (v view) budgetRenewal(n int, quotas []candidate) (first Stamp) {
 	if !v.fitsAddressBudget(n) {
 		return v.s.address.quota.current(v.now).end()
 	}
 	for i := range quotas {
-		if end := quotas[i].account.quota.current(v.now).end(); sooner(end, first) {
+		if end := quotas[i].account.quota.current(v.now).end(); isSooner(end, first) {
 			first = end
 		}
 	}
 	for i := range v.s.accounts.list {
 		l := v.limitsOf(&v.s.accounts.list[i])
-		if l.enabledOverride != nil && !*l.enabledOverride && sooner(l.overrideEnd, first) {
+		if l.enabledOverride != nil && !*l.enabledOverride && isSooner(l.overrideEnd, first) {
 			first = l.overrideEnd
 		}
 	}

@@ -16,8 +16,9 @@ import (
 //go:embed fields.txt
 var fieldsText string
 
-// fields are all settings, and defaults their defaults. Ranges of durations are in seconds. If a setting may be 0 but
-// has another default, Tuning stores an explicit 0 as a negative value, because a zero field means the default.
+// fields has all settings, and defaults has their default values. Ranges of durations are in seconds. If a setting may
+// be 0 but has another default, Tuning stores an explicit 0 as a negative value, because a zero field means the
+// default.
 var (
 	fields   []Field
 	defaults Tuning

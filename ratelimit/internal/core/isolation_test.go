@@ -9,7 +9,7 @@ import (
 
 // The same script for a rejoin in pure values: what was done alone counts, what was given
 // back alone is free, and nothing of the others is touched.
-func TestRejoinTellsTheOthers(t *testing.T) {
+func TestRejoinInformsTheOthers(t *testing.T) {
 	clock := newFakeClock()
 	tuning := Default()
 	var shared Snapshot
@@ -63,7 +63,7 @@ func TestRejoinTellsTheOthers(t *testing.T) {
 
 // Where several processes were alone, the first to come back makes room for what the others may have granted. It is
 // never the reason for silence that what they did is not known yet.
-func TestRoomIsKeptForThoseWhoAreStillAlone(t *testing.T) {
+func TestRoomIsReservedForIsolatedProcesses(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		before int // grants within the window that all know of

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// sliding is an upstream that answers so many requests in any second.
+// sliding is an upstream that answers a limited number of requests in any second.
 type sliding struct {
 	limit int
 	seen  []time.Duration
@@ -81,7 +81,7 @@ func TestALimitThatRoseIsFoundWithinTheBound(t *testing.T) {
 	}
 }
 
-func TestWhatWasLearnedOutlivesTheRunButNotADay(t *testing.T) {
+func TestLearnedLimitsOutliveTheRunButNotADay(t *testing.T) {
 	w := newWorld(t)
 	u := &sliding{limit: 20}
 	w.ask(u, time.Minute, nil)
@@ -191,7 +191,7 @@ func TestThrottleEases(t *testing.T) {
 }
 
 // Where Throttle ended at Normal's rate, the rate was not what caused the errors.
-func TestThrottleThatComesBackSoonGoesOnEasing(t *testing.T) {
+func TestThrottleThatReturnsSoonContinuesToEase(t *testing.T) {
 	errors := "ok*32 500*7 ok*7 500*4"
 	for _, tt := range []struct {
 		name, script string

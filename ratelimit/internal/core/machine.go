@@ -338,7 +338,7 @@ func (m *machine) enter(r *Rule, f *ruleInput) Transition {
 	if m.state == Normal {
 		m.seen429 = f.counts.Throttled > 0 && 2*f.counts.Throttled >= f.counts.Errors()
 	}
-	// Throttle's rate goes on rising after HalfOpen. After Normal it does so within one window, if Throttle ended at
+	// Throttle's rate continues to rise after HalfOpen. After Normal it does so within one window, if Throttle ended at
 	// Normal's rate: then the rate was not what caused the errors.
 	switch {
 	case r.To == Sleep, r.To == CacheOnly, r.To == Normal && m.since.sub(m.easingSince) < f.t.ThrottleEase:
@@ -380,7 +380,7 @@ func (s Stamp) deadlineAfter(d time.Duration) Stamp {
 
 func (m *machine) blockEnded(now Stamp) bool { return m.blockUntil != 0 && now >= m.blockUntil }
 
-// applyAutoRecover lets CacheOnly after a long outage end after auto_recover, for all processes.
+// applyAutoRecover ends CacheOnly after the time auto_recover, for all processes, if a long outage caused it.
 func (m *machine) applyAutoRecover(t *Tuning, now Stamp) {
 	if t.AutoRecover == 0 || m.state != CacheOnly || m.reason != ReasonPolicy {
 		return

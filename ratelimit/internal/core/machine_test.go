@@ -398,7 +398,7 @@ func TestALateTicketIsPassed(t *testing.T) {
 
 // After failures no more requests run than are missing for an outage. Requests that were running before the last good
 // answer, perhaps for minutes, do not count.
-func TestAnOutageIsSentNoMoreThanItTakesToSeeIt(t *testing.T) {
+func TestAnOutageGetsOnlyAsManyRequestsAsItTakesToDetectIt(t *testing.T) {
 	for _, tt := range []struct {
 		script  string
 		running int

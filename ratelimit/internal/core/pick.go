@@ -225,18 +225,18 @@ func (p *pick) setWaitReason(candidates []candidate) {
 			if c.cause == ReasonCredentials && p.refuse {
 				p.cause = ReasonCredentials
 			}
-			if p.refuse && sooner(c.until, p.until) {
+			if p.refuse && isSooner(c.until, p.until) {
 				p.until = c.until
 			}
-		case p.refuse || sooner(c.until, p.until):
+		case p.refuse || isSooner(c.until, p.until):
 			p.cause, p.until, p.refuse = c.cause, c.until, false
 			p.state = c.limits.machine.state
 		}
 	}
 }
 
-// sooner reports whether a is before b. 0 means never.
-func sooner(a, b Stamp) bool { return a != 0 && (b == 0 || a < b) }
+// isSooner reports whether a is before b. 0 means never.
+func isSooner(a, b Stamp) bool { return a != 0 && (b == 0 || a < b) }
 
 // takeKey records in the account's state and in the lease that a request uses the picked account and key.
 func (v view) takeKey(p *pick, l *lease) Choice {

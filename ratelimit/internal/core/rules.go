@@ -42,7 +42,7 @@ var rules = []Rule{
 		enter:     ruleInput.sleep,
 	}, {
 		From: oneOf(Throttle), To: Sleep, Reason: ReasonConsecutiveFailures,
-		Condition: "5xx or network errors in a row: 3 * n_failures, or n_failures + slots where that is more",
+		Condition: "5xx or network errors in a row: 3 * n_failures, or n_failures + slots if that is more",
 		holds:     func(f ruleInput) bool { return f.m.failures >= f.t.NFailures+max(2*f.t.NFailures, f.slots) },
 		enter:     ruleInput.sleep,
 	}, {

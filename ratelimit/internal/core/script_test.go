@@ -236,7 +236,8 @@ func TestScripts(t *testing.T) {
 			why: "consecutive_429 consecutive_429 sleep_elapsed probe_ok",
 		},
 
-		// A gateway in between that asks to come later is no evidence, but for a probe that it lives.
+		// A gateway in between that asks to come back later is no evidence, except for a probe, where it shows that the
+		// upstream lives.
 		{script: "deferred*20", path: "Normal"},
 		{script: "deferred/2s*20", path: "Normal"},
 		{script: "deferred/301s ok", path: "Normal"},

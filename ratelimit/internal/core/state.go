@@ -75,7 +75,7 @@ func (o Outcome) Retryable() bool { return o.failed() || o == Deferred }
 type Reason uint8
 
 // The reasons. They are stored by number, so a new one must go last. An older build reads a reason that it does not
-// know as ReasonNone. Those of the first group cause transitions.
+// know as ReasonNone. Those of the first group, and any later one in rules, cause transitions.
 const (
 	ReasonNone Reason = iota
 	ReasonErrorRatio

@@ -203,8 +203,8 @@ func FuzzFieldSet(f *testing.F) {
 	})
 }
 
-// A value out of its range is told as it was given: bucket_cap has numbers of its own for "not set".
-func TestRefusedValuesAreToldAsGiven(t *testing.T) {
+// An error about a value out of range shows it as it was given: bucket_cap has numbers of its own for "not set".
+func TestRefusedValuesAreShownAsGiven(t *testing.T) {
 	for key, text := range map[string]string{
 		"bucket_cap": "0", "rate_base": "5000", "sleep_min": "0s",
 		"ceiling": "1000000", "n_throttle": "-0",

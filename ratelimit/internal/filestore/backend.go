@@ -261,7 +261,7 @@ type Options struct {
 	Processes int
 	// Now returns the current time, the same for all processes of a folder; nil means [core.SystemInstant].
 	Now func() core.Instant
-	// Patience is how long an update waits for the lock before it goes on alone; 0 means 250 ms.
+	// Patience is how long an update waits for the lock before it continues alone; 0 means 250 ms.
 	Patience time.Duration
 	// OnWarning is the OnWarning of [shared.Options].
 	OnWarning func(error)

@@ -104,14 +104,14 @@ func TestKilledAtAnyByteTheOtherCopySurvives(t *testing.T) {
 		}
 		d.limit = limit
 		if err := c.store(next); err == nil {
-			t.Fatal("a write that was cut off gave no error")
+			t.Fatal("an incomplete write gave no error")
 		}
 		d.limit = -1
 		reader := copies{file: d} // the first bytes of any two headers are the same
 		if got, err := reader.load(); err != nil || !bytes.Equal(got, old) || reader.damaged != (limit > 16) {
 			t.Fatalf("cut at byte %d: loaded %.20q, %v, damaged %t", limit, got, err, reader.damaged)
 		}
-		// And the one that failed goes on from there.
+		// And the one that failed continues from there.
 		if _, err := c.load(); err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func TestOneFlippedBitIsNoticed(t *testing.T) {
 	}
 }
 
-func TestNewerVersionIsToldFromGarbage(t *testing.T) {
+func TestNewerVersionIsDistinguishedFromGarbage(t *testing.T) {
 	d := newDisk(t, []byte("ours"))
 	newer := d.b[slotSize:]
 	copy(newer, magic)
@@ -187,8 +187,8 @@ func TestOversizedPayloadIsRefused(t *testing.T) {
 	}
 }
 
-// Whatever is written, cut off and scribbled over: what is loaded is the newest payload
-// whose write was completed, or, if that copy was hit, the one before, or nothing.
+// Whatever is written, truncated and overwritten: what is loaded is the newest payload whose write was completed, or,
+// if that copy was hit, the one before, or nothing.
 func TestLoadedIsOneOfTheLastTwoStored(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := newDisk(t, []byte{0})
@@ -202,7 +202,7 @@ func TestLoadedIsOneOfTheLastTwoStored(t *testing.T) {
 			d.limit = rapid.SampledFrom([]int{-1, -1, 0, 8, 63, 64, 70}).Draw(t, "cut")
 			err := c.store(payload)
 			d.limit = -1
-			// What was cut off may be what lay there before.
+			// The truncated part may equal what was there before.
 			if slot := 1 - c.newestSlot; err == nil || bytes.Equal(d.b[slot*slotSize:][:len(c.buf)], c.buf) {
 				last = [][]byte{last[1], payload}
 			}

@@ -42,7 +42,7 @@ func untilTogether(t *testing.T, s storeUnderTest) ratelimit.Snapshot {
 	return ratelimit.Snapshot{}
 }
 
-func TestHeldLockMeansGoingOnAlone(t *testing.T) {
+func TestAProcessContinuesAloneIfTheLockIsHeld(t *testing.T) {
 	dir := t.TempDir()
 	a := openTest(t, dir, filestore.Options{Patience: time.Millisecond})
 	b := openTest(t, dir, filestore.Options{Patience: time.Millisecond})
@@ -87,7 +87,7 @@ func TestHeldLockMeansGoingOnAlone(t *testing.T) {
 	b.wantEvents("lock_degraded")
 }
 
-func TestLockHeldFromTheStartIsGotOver(t *testing.T) {
+func TestLockHeldFromTheStartIsSurvived(t *testing.T) {
 	dir := t.TempDir()
 	first := openTest(t, dir, filestore.Options{})
 	first.mark(7)
@@ -115,7 +115,7 @@ func TestStoreClosedWhileTheLockIsHeldLetsGoOfIt(t *testing.T) {
 	other.wantEvents("")
 }
 
-func TestCancelledWaitForTheLockIsTakenUpAgain(t *testing.T) {
+func TestCancelledWaitForTheLockIsResumed(t *testing.T) {
 	dir := t.TempDir()
 	s := openTest(t, dir, filestore.Options{Patience: time.Minute})
 	s.look()

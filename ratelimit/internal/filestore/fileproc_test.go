@@ -224,7 +224,7 @@ func playKeeper(dir, arg string) error {
 	if err != nil {
 		return err
 	}
-	st, err := filestore.Open(dir, filestore.Options{Patience: time.Minute}) // on a busy machine nobody goes on alone
+	st, err := filestore.Open(dir, filestore.Options{Patience: time.Minute}) // on a busy machine nobody continues alone
 	if err != nil {
 		return err
 	}

@@ -148,7 +148,7 @@ func TestKilledWritersLoseNoValidCopy(t *testing.T) {
 	t.Logf("%d updates", last)
 }
 
-func TestGarbageUnderLoadIsGotOver(t *testing.T) {
+func TestGarbageUnderLoadIsSurvived(t *testing.T) {
 	dir := t.TempDir()
 	writers := []*child{startChild(t, "writer", dir, ""), startChild(t, "writer", dir, "")}
 	for _, w := range writers {

@@ -39,7 +39,7 @@ var versionBefore = map[string]string{
 		"tqiGhufAMgICAQIAAAEBAgYGAABkgIDFi8bRAQMAAAEAAAAAAAAUQAAA",
 }
 
-func TestStateOfTheVersionBeforeIsReadAndWrittenOn(t *testing.T) {
+func TestStateOfThePreviousVersionIsReadAndContinued(t *testing.T) {
 	wants := map[string]struct {
 		state ratelimit.State
 		cause ratelimit.Reason

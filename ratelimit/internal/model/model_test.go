@@ -153,7 +153,7 @@ type caller struct {
 	draw    *rand.Rand
 	crashed *atomic.Bool
 	ticket  uint64
-	bad     int // so many answers more are errors
+	bad     int // so many further answers are errors
 }
 
 func (c *caller) run(until int) {
@@ -265,7 +265,7 @@ func (h *history) record(open func(machine string) *shared.Store) {
 	onB.Wait()
 	slices.SortFunc(h.entries, func(x, y entry) int { return int(x.seq - y.seq) })
 	if h.alone != nil {
-		h.t.Skipf("a store went on alone, as on a busy machine; the model leaves that out: %v", h.alone)
+		h.t.Skipf("a store continued alone, as on a busy machine; the model leaves that out: %v", h.alone)
 	}
 }
 

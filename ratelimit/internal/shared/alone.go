@@ -219,7 +219,7 @@ func (w *StoreWarning) Message() (format string, args []any) {
 		return "limiter lock in %s is held by a stopped process; " +
 			"this process continues alone with 1/%d of the limits", []any{w.Path, w.Parts}
 	case "lock_slow":
-		return "limiter state in %s is slow: one update of a hundred takes %s or longer",
+		return "limiter state in %s is slow: one update in a hundred takes %s or longer",
 			[]any{w.Path, w.P99.Round(time.Millisecond)}
 	case "coordinator_lost":
 		return "coordinator lost: %s; this machine continues alone with 1/%d of the limits", []any{w.Err, w.Parts}
@@ -229,18 +229,18 @@ func (w *StoreWarning) Message() (format string, args []any) {
 	case "coordinator_state_lost":
 		return "coordinator at %s had lost the limiter's state; this process restored what it knew", []any{w.Path}
 	case "coordinator_slow":
-		return "coordinator at %s is slow: one update of a hundred takes %s or longer",
+		return "coordinator at %s is slow: one update in a hundred takes %s or longer",
 			[]any{w.Path, w.P99.Round(time.Millisecond)}
 	case "state_corrupt":
 		return "limiter state was damaged, starting carefully; kept as %s: %s", []any{w.Path, w.Err}
 	case "state_newer":
-		return "limiter state in %s is of a newer version; going on in memory with 1/%d of the limits",
+		return "a newer version wrote the limiter state in %s; continuing in memory with 1/%d of the limits",
 			[]any{w.Path, w.Parts}
 	case "state_shared":
 		return "another machine also uses the limiter state in %s; each continues in memory with 1/%d of the " +
 			"limits", []any{w.Path, w.Parts}
 	}
-	return "limiter state in %s cannot be shared; going on in memory with 1/%d of the limits: %s",
+	return "limiter state in %s cannot be shared; continuing in memory with 1/%d of the limits: %s",
 		[]any{w.Path, w.Parts, w.Err}
 }
 

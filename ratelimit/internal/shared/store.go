@@ -22,7 +22,7 @@ type Options struct {
 	// memory. Close closes it if it is an [io.Closer].
 	Fallback  core.Store
 	Processes int                 // number of processes to assume if the backend can't be used and can't count them; 0: 2
-	Patience  time.Duration       // how long a process waits for an update before it goes on alone; 0: 250 ms
+	Patience  time.Duration       // how long a process waits for an update before it continues alone; 0: 250 ms
 	Now       func() core.Instant // the current time while the process is alone; nil: [core.SystemInstant]
 	// OnWarning gets each [*StoreWarning], with no lock held, so it may use the store. Nil drops them.
 	OnWarning func(error)
@@ -30,7 +30,7 @@ type Options struct {
 
 const (
 	defaultProcesses = 2
-	// DefaultPatience is how long a process waits for an update before it goes on alone.
+	// DefaultPatience is how long a process waits for an update before it continues alone.
 	DefaultPatience = 250 * time.Millisecond
 	// RetryEvery is how often a store that is alone tries the shared state again.
 	RetryEvery = time.Second
@@ -43,7 +43,7 @@ const (
 // Store is a [core.Store] for several processes over a [Backend]. It is a [core.Liveness] and a [core.Sharing] as well,
 // and safe for concurrent use.
 //
-// It never fails because of the backend: trouble is a warning, and the process goes on alone, with its share of the
+// It never fails because of the backend: trouble is a warning, and the process continues alone, with its share of the
 // limits ([core.Instant.Parts]), until the backend works again. Then it merges what it did alone. If Exchange is slow,
 // waiting callers share one.
 type Store struct {
@@ -288,8 +288,8 @@ type Waker interface {
 
 // Leaver is an optional interface of a [Backend] that can be read while Exchange fails.
 type Leaver interface {
-	// Leave is called when this process goes on alone. Other processes still count it as living. It returns the newest
-	// available bytes, nil if there are none. It must not wait.
+	// Leave is called when this process continues alone. Other processes still count it as living. It returns the
+	// newest available bytes, nil if there are none. It must not wait.
 	Leave() []byte
 }
 
