@@ -61,14 +61,17 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	if opts.DryRun || refused && !opts.Partial || len(c.run.Ops) == 0 {
 		return out, nil
 	}
-	ids, err := e.runIDs()
+	runs, err := e.Runs()
 	if err != nil {
 		return nil, err
 	}
-	for slices.Contains(ids, c.run.ID) { // an earlier run of this plan has the ID
+	for slices.ContainsFunc(runs, func(r Run) bool { return r.ID == c.run.ID }) { // an earlier run of this plan has the ID
 		c.run.ID = NewID(e.Now())
 	}
 	c.run.PlanID, c.run.Begun, c.run.PartPrefix = p.ID, e.Now().UTC(), NewID(e.Now())
+	if len(runs) > 0 && !runs[0].Begun.Before(c.run.Begun) { // the clock was set back: the last run is the latest one
+		c.run.Begun = runs[0].Begun.Add(1)
+	}
 	j, err := newJournal(e.Journals, c.run)
 	if err != nil {
 		return nil, lang.Error("write the journal in the data folder: %w", err)

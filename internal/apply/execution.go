@@ -191,8 +191,7 @@ func (x *execution) reportDone(i int) {
 	if x.preview != nil {
 		return
 	}
-	if f := x.progress.files[i]; f.notDone != "" && x.toUndo == nil ||
-		f.notRestored != "" && x.toUndo != nil {
+	if f := x.progress.files[i]; f.notDone != "" && x.toUndo == nil || f.notRestored != "" && x.toUndo != nil {
 		x.journal.appendFileMark(i, markOK, "")
 	}
 	if x.onProgress == nil {

@@ -296,8 +296,7 @@ func asProblem(err error) *Problem {
 	return &Problem{Code: code, Err: err}
 }
 
-// skipsNFO reports whether the problem prevents only an NFO file. The other files of the unit are carried out without
-// it.
+// skipsNFO reports whether the problem prevents only an NFO file. The rest of the unit is carried out without it.
 func (p *Problem) skipsNFO() bool { return p.Code == CodeNotCached || p.Code == CodeForeignNFO }
 
 // leavesAtTarget reports whether the file is at its target. A nil problem means that the operation succeeded. With some

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
@@ -212,9 +213,7 @@ func (j *journal) appendMark(m mark) {
 	j.progress.applyMark(&m)
 	text := m.encode()
 	if _, err := j.file.WriteAt(text, j.nextOffset); err != nil {
-		if j.err == nil {
-			j.err = err
-		}
+		j.err = cmp.Or(j.err, err)
 		return
 	}
 	j.nextOffset += int64(len(text))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -59,6 +60,26 @@ func told(t *testing.T, s *sim, id string) string {
 		t.Fatal(err)
 	}
 	return fmt.Sprintf("%s %d undone %d kept: %s; %s", run.Stage, run.Undone, run.NotRestored, said(shown), said(verified))
+}
+
+// After the clock was set back, the last run is still the one that an undo without an ID means.
+func TestTheLastRunIsTheLastAlsoIfTheClockWasSetBack(t *testing.T) {
+	sc := drawn(traits{}, "/lib", "a", "a > x")
+	s := sc.clone()
+	for hours := range int64(3) {
+		e := engineOf(s)
+		e.Now = func() time.Time { return time.Unix(1_800_000_000-hours*3600, 0) }
+		out, err := e.Apply(context.Background(), sc.plan, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if runs, err := e.History(); err != nil || runs[0].ID != out.Run {
+			t.Errorf("not %s: %+v %v", out.Run, runs, err)
+		}
+		if _, err := e.Undo(context.Background(), out.Run, UndoOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // What was put back stays put back: history and verify say so, and neither the rest of the undo nor another run's files
