@@ -50,7 +50,7 @@ func (p Pin) Validate() error {
 	switch {
 	case p.Kind != match.TV && p.Kind != match.Movie:
 		return lang.Error("%q is neither tv nor movie", string(p.Kind))
-	case p.ID <= 0 || p.ID > maxID:
+	case !isBetween(p.ID, 1, maxID):
 		return lang.Error("%d is not a TMDB id", p.ID)
 	case (p.Path == "") == (p.Title == ""):
 		return lang.Error("a pin needs either a path or a title")
@@ -64,15 +64,17 @@ func (p Pin) Validate() error {
 		return lang.Error("a film has no season, no offset, no episodes and no order")
 	case len(p.Episodes) > 0 && (p.Path == "" || p.Season == nil || p.Offset != 0):
 		return lang.Error("an episode is that of one file, in a season, without an offset")
-	case slices.ContainsFunc(p.Episodes, func(n int) bool { return n < 0 || n > maxOffset }):
+	case slices.ContainsFunc(p.Episodes, func(n int) bool { return !isBetween(n, 0, maxOffset) }):
 		return lang.Error("an episode's number is between 0 and %d", maxOffset)
-	case p.Season != nil && (*p.Season < 0 || *p.Season > maxSeason):
+	case p.Season != nil && !isBetween(*p.Season, 0, maxSeason):
 		return lang.Error("season %d is not between 0 and %d", *p.Season, maxSeason)
-	case p.Offset < -maxOffset || p.Offset > maxOffset:
+	case !isBetween(p.Offset, -maxOffset, maxOffset):
 		return lang.Error("offset %d is not between -%d and %d", p.Offset, maxOffset, maxOffset)
 	}
 	return nil
 }
+
+func isBetween(n, low, high int) bool { return low <= n && n <= high }
 
 // Entry returns the entry as the file and the command line write it: "tv/26209".
 func (p Pin) Entry() string { return fmt.Sprintf("%s/%d", p.Kind, p.ID) }
