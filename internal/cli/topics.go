@@ -158,7 +158,11 @@ func outputs() []output {
 	for _, j := range otherJSONOutputs {
 		out = append(out, output{j.name, report.FieldsOf(reflect.TypeOf(j.value), reflect.TypeFor[jsonCache]())})
 	}
-	return append(out, output{"log lines", logFields()}, output{"--metrics-file: one object per snapshot", metricFields()})
+	lines := output{Name: "log lines"}
+	for _, k := range slices.Concat(logging.HeadKeys, logging.LimiterKeys, logging.OtherKeys) {
+		lines.Fields = append(lines.Fields, report.Field{Name: k.Name, Doc: k.Doc})
+	}
+	return append(out, lines, output{"--metrics-file: one object per snapshot", metricFields()})
 }
 
 func fieldsOf[T any]() []report.Field { return report.FieldsOf(reflect.TypeFor[T]()) }
@@ -188,14 +192,6 @@ var otherJSONOutputs = []struct {
 	{"serve: GET /api/v1/clients: a list of", admin.Client{}},
 	{"serve: GET /api/v1/log: a list of", admin.Event{}},
 	{"serve: the answer to a change", admin.ChangeResult{}},
-}
-
-func logFields() []report.Field {
-	var out []report.Field
-	for _, k := range slices.Concat(logging.HeadKeys, logging.LimiterKeys, logging.OtherKeys) {
-		out = append(out, report.Field{Name: k.Name, Doc: k.Doc})
-	}
-	return out
 }
 
 // metricFields returns the fields of a metrics snapshot. Prometheus' text format has the same names with a prefix.

@@ -244,9 +244,13 @@ func sequelTitles(s match.Series) []string {
 				}
 				continue
 			}
+			chinese := fmt.Sprint(n)
+			if digits := []rune("零一二三四五六七八九十"); n < len(digits) {
+				chinese = string(digits[n])
+			}
 			out = append(out,
 				fmt.Sprintf("%s %s Season", t, ordinal(n)), fmt.Sprintf("%s Season %d", t, n), fmt.Sprintf("%s %d", t, n),
-				fmt.Sprintf("%s S%d", t, n), fmt.Sprintf("%s 第%d期", t, n), fmt.Sprintf("%s 第%s季", t, chineseNumeral(n)),
+				fmt.Sprintf("%s S%d", t, n), fmt.Sprintf("%s 第%d期", t, n), fmt.Sprintf("%s 第%s季", t, chinese),
 				fmt.Sprintf("%s %d기", t, n))
 			if n <= 5 {
 				out = append(out, t+" "+[]string{"", "", "II", "III", "IV", "V"}[n])
@@ -266,11 +270,4 @@ func ordinal(n int) string {
 		ending = []string{"st", "nd", "rd"}[last-1]
 	}
 	return fmt.Sprint(n, ending)
-}
-
-func chineseNumeral(n int) string {
-	if digits := []rune("零一二三四五六七八九十"); n < len(digits) {
-		return string(digits[n])
-	}
-	return fmt.Sprint(n)
 }
