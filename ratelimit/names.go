@@ -155,9 +155,9 @@ func FingerprintOf(key string) Fingerprint { return core.FingerprintOf(key) }
 // NewMemoryStore returns an empty store for one process: its limiter starts in Normal with a full bucket.
 func NewMemoryStore() Store { return core.NewMemoryStore() }
 
-// OpenFileStore returns the store that all processes of a machine share in a folder; see docs/limiter.md, "What
-// survives". It creates the folder on first use. If the folder is unusable, it warns, and the process continues alone
-// with a part of all limits. The only error is an empty dir.
+// OpenFileStore returns the store that all processes of a machine share in a folder; see "What survives" in
+// docs/limiter.md. It creates the folder on first use. If the folder is unusable, it warns, and the process continues
+// alone with a part of all limits. The only error is an empty dir.
 func OpenFileStore(dir string, opts FileOptions) (*shared.Store, error) {
 	return filestore.Open(dir, opts)
 }

@@ -253,7 +253,7 @@ func TestCoordinatorMessages(t *testing.T) {
 		"of a newer version": func(s *site) {
 			const newer = "AVcoord\n\x02\x00\x00\x00\xae\x26\x34\x85 and more"
 			s.do("SET", s.state, newer)
-			s.told("state_newer", `limiter state in PLACE is of a newer version; .*; update anivault`)
+			s.told("state_newer", `a newer version wrote the limiter state in PLACE; .*; update anivault`)
 			if got := s.do("STRLEN", s.state); got != fmt.Sprintf(":%d", len(newer)) {
 				s.Errorf("%s bytes are left of %d", got, len(newer))
 			}
