@@ -88,11 +88,8 @@ func (t *Tries) Restart() {
 	t.failedAttempts, t.nextAttemptAt, t.restarted = 0, t.restartAt, true
 }
 
-// CallerRetries reports whether the caller of a request retries it itself, with a [Tries].
-func CallerRetries(ctx context.Context) bool { return requestFrom(ctx).Tries != nil }
-
-// MaxWaitOf returns the MaxWait of a request, 0 if it has the limiter's.
-func MaxWaitOf(ctx context.Context) time.Duration { return requestFrom(ctx).MaxWait }
+// RequestIn returns the settings that [With] has put into a context, the zero Request if there are none.
+func RequestIn(ctx context.Context) Request { return requestFrom(ctx).Request }
 
 // record returns the earlier tries of req and how many earlier attempts have failed.
 func (t *Tries) record(req *http.Request) (m tryRecord, failedAttempts int) {

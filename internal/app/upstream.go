@@ -221,10 +221,11 @@ func (*recentFailureTransport) recordOutcome(ctx context.Context, o ratelimit.Ou
 
 // RoundTrip implements http.RoundTripper. For a rejected request it returns a *RecentFailureError.
 func (b *recentFailureTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if ratelimit.CallerRetries(req.Context()) { // each try is a request of its own, and one failure says little
+	own := ratelimit.RequestIn(req.Context())
+	if own.Tries != nil { // the caller retries: each try is a request of its own, and one failure says little
 		return b.next.RoundTrip(req)
 	}
-	key, maxWait := cache.KeyOf(req.Method, req.URL), ratelimit.MaxWaitOf(req.Context())
+	key, maxWait := cache.KeyOf(req.Method, req.URL), own.MaxWait
 	if until, bad := b.rejectedUntil(key, maxWait, time.Now()); bad {
 		return nil, &RecentFailureError{until}
 	}

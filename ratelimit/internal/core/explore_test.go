@@ -453,3 +453,17 @@ func (x *explorer) survives(s *Snapshot) {
 		x.t.Fatal("the codec has changed a snapshot")
 	}
 }
+
+// rank orders the causes of CacheOnly. A cause never replaces one of a higher rank.
+func (r Reason) rank() int {
+	switch r {
+	case ReasonOperator:
+		return 3
+	case ReasonPolicy:
+		return 2
+	case ReasonRetryAfterLong:
+		return 1
+	default:
+		return 0
+	}
+}

@@ -130,20 +130,6 @@ func (r Reason) String() string { return enumName(r, reasonNames[:], "Reason") }
 // IsCommon reports whether requests wait for this reason in normal operation. Such a wait is not worth a message.
 func (r Reason) IsCommon() bool { return r >= ReasonSlot && r <= ReasonAccount }
 
-// rank orders the causes of CacheOnly. A cause never replaces one of a higher rank.
-func (r Reason) rank() int {
-	switch r {
-	case ReasonOperator:
-		return 3
-	case ReasonPolicy:
-		return 2
-	case ReasonRetryAfterLong:
-		return 1
-	default:
-		return 0
-	}
-}
-
 // Block describes the limiter's state and, if it blocks a request, why and until when.
 type Block struct {
 	State State
