@@ -61,6 +61,17 @@ func TestEveryFieldIsExplained(t *testing.T) {
 	}
 }
 
+// The usage of a flag is written by hand, so a new value of its setting must be added there too.
+func TestUsagesNameTheValuesOfTheirSettings(t *testing.T) {
+	for _, row := range settingFlags() {
+		for _, value := range config.SettingByKey(row.Setting).Choices {
+			if !strings.Contains(row.Usage, value) {
+				t.Errorf("the usage of --%s lacks %q: %s", row.Name, value, row.Usage)
+			}
+		}
+	}
+}
+
 // TestHelpAndManPageHaveEveryRow looks up every variable, exit status, error code and field in what a person reads.
 func TestHelpAndManPageHaveEveryRow(t *testing.T) {
 	man := manPage(testRoot())
