@@ -134,7 +134,10 @@ func (o *organizeRun) interactiveCommand(cmd *cobra.Command) string {
 	line := "anivault organize --interactive " + o.match.inputArgs()
 	for _, name := range []string{"to", "to-tv", "to-movies", "mode", "or", "layout", "order", "in-place"} {
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
-			line += strings.TrimSuffix(" --"+name+"="+ui.ShellWord(flag.Value.String()), "=true")
+			line += " --" + name
+			if v := flag.Value.String(); v != flag.NoOptDefVal { // --in-place needs no "=true"
+				line += "=" + ui.ShellWord(v)
+			}
 		}
 	}
 	return line

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +59,9 @@ func (w *watchRun) organizeBatch(ctx context.Context, settled map[string][]watch
 		if err = nil; w.format != "ndjson" {
 			_, err = printTree(w.f, plan, true, 0)
 		}
-		err = cmp.Or(err, o.applyRun(plan).reportOutcome(ctx, &apply.Outcome{Run: plan.ID}))
+		if err == nil {
+			err = o.applyRun(plan).reportOutcome(ctx, &apply.Outcome{Run: plan.ID})
+		}
 	}
 	if err != nil {
 		done := w.handleError(ctx, err)
