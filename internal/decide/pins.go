@@ -78,8 +78,9 @@ func (c *runPins) splitByPin(s series) []series {
 	}
 	var byTitle *pins.Pin
 	for _, text := range plainTitles(s.Series) {
-		if p, ok := c.set.ForTitle(text, s.Year); ok && byTitle == nil {
+		if p, ok := c.set.ForTitle(text, s.Year); ok {
 			byTitle = &p
+			break
 		}
 	}
 	var parts []series

@@ -77,16 +77,15 @@ func (m Mappings) add(text string) error {
 		r = orders.Range{Season: season, Pairs: map[int][]int{first: {first + offset}}}
 	}
 	switch isFilm := part[5] == "movie"; {
-	case min(id, entry) == 0:
+	case id == 0 || entry == 0:
 		return lang.Error("it has no id of AniDB or of TMDB")
 	case isFilm && (stated || absolute || ranged || offset != 0):
 		return lang.Error("a film has no season and no episodes")
 	case isFilm:
 		a.MovieIDs = append(a.MovieIDs, entry)
-	case stated == absolute || ranged && absolute:
+	case !stated && !absolute || ranged && absolute:
 		return lang.Error("give the season, such as S01")
-	case offset == 0 && strings.Trim(part[9], "+-0") != "", ranged && min(first, first+offset) < 1,
-		ranged && part[4] != "" && parseID(part[4]) < first:
+	case offset == 0 && strings.Trim(part[9], "+-0") != "", ranged && !isRange(first, part[4], offset):
 		return lang.Error("its numbers are out of range")
 	case a.TVID != 0 && a.TVID != entry, ranged && slices.ContainsFunc(a.Ranges, r.Overlaps),
 		!ranged && (a.Season != nil || a.Absolute):
@@ -101,6 +100,10 @@ func (m Mappings) add(text string) error {
 	}
 	m[id] = a
 	return nil
+}
+
+func isRange(first int, end string, offset int) bool {
+	return first > 0 && first+offset > 0 && (end == "" || parseID(end) >= first)
 }
 
 // MappingsXML returns the user's own mappings as rows of Anime-Lists, with what the lists know of these anime besides.

@@ -90,7 +90,8 @@ type content struct {
 
 // Open returns the queue in a data folder.
 func Open(dataDir string, targets []config.NotifyTarget) *Queue {
-	return &Queue{filepath.Join(dataDir, "notices.json"), targets, newClient(), time.Time{}, map[string]lang.Text{}}
+	path := filepath.Join(dataDir, "notices.json")
+	return &Queue{path: path, targets: targets, client: newClient(), warned: map[string]lang.Text{}}
 }
 
 // Begin records that a run is about to change folders, so that their notice is not lost with the process.

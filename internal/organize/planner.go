@@ -218,9 +218,7 @@ func (p *Planner) Plan(details func(Entry) *nfo.Entry) *Result {
 		p.addOps(v)
 	}
 	p.skipCollisions()
-	if o := &p.opts; o.NFO.Enabled || o.NFO.ForOrders || o.Renumber {
-		p.addNFOs()
-	}
+	p.addNFOs()
 	return p.makeResult()
 }
 
