@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -101,16 +102,9 @@ func (r *reply) write(w http.ResponseWriter, req *http.Request, o provenance, no
 }
 
 func etagMatches(values []string, etag string) bool {
-	if etag == "" {
-		return false
-	}
-	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
-		part = strings.TrimSpace(part)
-		if part == "*" || part != "" && strings.TrimPrefix(part, "W/") == strings.TrimPrefix(etag, "W/") {
-			return true
-		}
-	}
-	return false
+	return etag != "" && slices.ContainsFunc(listItems(values), func(item string) bool {
+		return item == "*" || strings.TrimPrefix(item, "W/") == strings.TrimPrefix(etag, "W/")
+	})
 }
 
 const (

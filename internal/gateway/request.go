@@ -110,15 +110,12 @@ func listItems(values []string) []string {
 	return out
 }
 
-const (
-	defaultUrgency = 3
-	batchUrgency   = 5
-)
+const batchUrgency = 5
 
 // urgency reads the urgency from the Priority fields (RFC 9218): 0 to 7, lower is more urgent. If there are several,
 // the last one counts.
 func urgency(values []string) int {
-	u := defaultUrgency
+	u := 3 // the default
 	for _, item := range listItems(values) {
 		item, _, _ = strings.Cut(item, ";")
 		if v, ok := strings.CutPrefix(strings.TrimSpace(item), "u="); ok && len(v) == 1 && v >= "0" && v <= "7" {

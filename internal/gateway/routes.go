@@ -320,9 +320,7 @@ func (g *Gateway) setGauges(set metrics.Setter) {
 	defer cancel()
 	st, err := g.upstream.Limiter().Status(ctx)
 	if err == nil {
-		for _, s := range []ratelimit.State{
-			ratelimit.Normal, ratelimit.Throttle, ratelimit.HalfOpen, ratelimit.Sleep, ratelimit.CacheOnly,
-		} {
+		for s := ratelimit.Throttle; s <= ratelimit.CacheOnly; s++ {
 			set(metrics.LimiterState, map[bool]float64{true: 1}[s == st.State], s.String())
 		}
 		set(metrics.LearnedRate, st.Learned.Rate)

@@ -365,3 +365,38 @@ func TestRunReportsWhatEndsTheProcess(t *testing.T) {
 		t.Errorf("the webhook got %q", seen)
 	}
 }
+
+// A gateway may run where nothing has made the data folder yet.
+func TestNoticesNeedNoFolder(t *testing.T) {
+	s := newServer(t, "", nil)
+	dir := filepath.Join(t.TempDir(), "anivault", "data")
+	q := Open(dir, []config.NotifyTarget{s.target(t, "ntfy", Limiter)})
+	st := &ratelimit.Status{}
+	st.State = ratelimit.CacheOnly
+	if added, err := q.observe(st); err != nil || !added || q.Send(t.Context()) != nil || len(s.take()) != 1 {
+		t.Errorf("added %v, %v", added, err)
+	}
+}
+
+func TestRunWarnsOnceIfNoticesCannotBeKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	q := Open(filepath.Join(file, "data"), []config.NotifyTarget{newServer(t, "", nil).target(t, "ntfy", Key)})
+	ctx, cancel := context.WithCancel(t.Context())
+	looks, warned := 0, 0
+	status := func(context.Context) (st ratelimit.Status, err error) {
+		if looks++; looks == 3 {
+			cancel()
+		}
+		st.Accounts = make1(st.Accounts)
+		st.Accounts[0].Name, st.Accounts[0].Keys = "main", make1(st.Accounts[0].Keys)
+		st.Accounts[0].Keys[0].Standing = ratelimit.StandingRefused
+		return st, nil
+	}
+	q.Run(ctx, status, func(error) { warned++ })
+	if warned != 1 {
+		t.Errorf("warned %d times", warned)
+	}
+}

@@ -164,6 +164,9 @@ func (q *Queue) update(change func(*content)) error {
 	if len(q.targets) == 0 {
 		return nil
 	}
+	if err := os.MkdirAll(filepath.Dir(q.path), 0o700); err != nil {
+		return err
+	}
 	release, err := lockfile.Acquire(context.Background(), q.path+".lock", lockfile.Exclusive, lockPatience)
 	if err != nil {
 		return err
@@ -232,17 +235,18 @@ func (q *Queue) sendTo(ctx context.Context, t *config.NotifyTarget) error {
 }
 
 // Run delivers what waits and reports changes of the limiter, until ctx ends. It calls warn when targets begin to fail,
-// when no requests are sent and when they are sent again.
+// or notices can't be kept, when no requests are sent and when they are sent again.
 func (q *Queue) Run(ctx context.Context, status func(context.Context) (ratelimit.Status, error), warn func(error)) {
 	failures := 0
 	var retry time.Time
 	for tick := time.Tick(pollInterval); ; {
-		if st, err := status(ctx); err == nil {
-			q.observe(&st)
+		var err error
+		if st, unknown := status(ctx); unknown == nil {
+			_, err = q.observe(&st)
 			q.warn(&st, warn)
 		}
 		if now := time.Now(); !now.Before(retry) {
-			err := q.Send(ctx)
+			err = errors.Join(err, q.Send(ctx))
 			switch {
 			case err == nil:
 				failures = 0
@@ -256,8 +260,10 @@ func (q *Queue) Run(ctx context.Context, status func(context.Context) (ratelimit
 		select {
 		case <-ctx.Done():
 			ctx = context.WithoutCancel(ctx)
-			if st, err := status(ctx); err == nil && q.observe(&st) { // such as the refused key that ends watch
-				_ = q.Send(ctx)
+			if st, err := status(ctx); err == nil {
+				if added, _ := q.observe(&st); added { // such as the refused key that ends watch
+					_ = q.Send(ctx)
+				}
 			}
 			return
 		case <-tick:
@@ -324,7 +330,7 @@ func (q *Queue) warn(st *ratelimit.Status, warn func(error)) {
 
 // observe adds a notice for each finding that has changed since it was last reported. The queue's file has what was
 // reported, so each change is reported by one process. If the file can't be written, the next look tries again.
-func (q *Queue) observe(st *ratelimit.Status) (added bool) {
+func (q *Queue) observe(st *ratelimit.Status) (added bool, err error) {
 	reported := q.read().Reported
 	switch {
 	case st.State == ratelimit.Normal || st.State == ratelimit.Throttle:
@@ -336,9 +342,9 @@ func (q *Queue) observe(st *ratelimit.Status) (added bool) {
 	}
 	now := findings(st, st.At.Sub(q.sending))
 	if !slices.ContainsFunc(now, func(f finding) bool { return reported[f.id()] != f.trouble.String() }) {
-		return false // nearly always, and without the lock
+		return false, nil // nearly always, and without the lock
 	}
-	err := q.update(func(c *content) {
+	err = q.update(func(c *content) {
 		for _, f := range now {
 			id, trouble := f.id(), f.trouble.String()
 			if c.Reported[id] == trouble {
@@ -355,5 +361,5 @@ func (q *Queue) observe(st *ratelimit.Status) (added bool) {
 			c.add(q.targets, n, false)
 		}
 	})
-	return err == nil
+	return err == nil, err
 }
