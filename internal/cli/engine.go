@@ -354,8 +354,10 @@ func recoverNotices(ctx context.Context, cfg *config.Config, q *notify.Queue) er
 	return errors.Join(errs...)
 }
 
-// startNotices delivers notices and reports changes of the limiter until stop is called.
-func startNotices(ctx context.Context, cfg *config.Config, warn func(error)) (stop func()) {
+// startNotices delivers notices and reports changes of the limiter until stop is called. current returns the
+// configuration, which a gateway may reload.
+func startNotices(ctx context.Context, current func() *config.Config, warn func(error)) (stop func()) {
+	cfg := current()
 	q := notify.Open(cfg.Dirs.Data, cfg.Notify)
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -369,6 +371,8 @@ func startNotices(ctx context.Context, cfg *config.Config, warn func(error)) (st
 		}
 		defer func() { _ = done() }()
 		q.Run(ctx, func(ctx context.Context) (ratelimit.Status, error) {
+			cfg := current()
+			q.SetTargets(cfg.Notify)
 			return ratelimit.Operator{Store: store}.Status(ctx, cfg.Tuning, cfg.LimiterAccounts()...)
 		}, warn)
 	})

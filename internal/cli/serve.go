@@ -109,7 +109,7 @@ func runServe(f *factory, cmd *cobra.Command, cfg *config.Config, offline bool) 
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
-	defer startNotices(ctx, cfg, func(err error) {
+	defer startNotices(ctx, service.Config, func(err error) {
 		slog.New(events.Handler()).Warn("warning", slog.Any("error", err))
 	})()
 	var serving sync.WaitGroup

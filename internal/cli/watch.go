@@ -94,7 +94,7 @@ func (w *watchRun) run(ctx context.Context, args []string) error {
 		defer notices.Close()
 	}
 	w.f.say("watching %s; Ctrl-C ends it\n", ui.Printable(w.path))
-	defer startNotices(ctx, w.cfg, func(err error) { w.f.warn("%v", err) })()
+	defer startNotices(ctx, func() *config.Config { return w.cfg }, func(err error) { w.f.warn("%v", err) })()
 	w.resume(ctx)
 	err = watch.New(conf).Run(ctx)
 	if ctx.Err() != nil {

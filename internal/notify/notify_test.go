@@ -400,3 +400,24 @@ func TestRunWarnsOnceIfNoticesCannotBeKept(t *testing.T) {
 		t.Errorf("warned %d times", warned)
 	}
 }
+
+// A gateway that reloads its configuration sends to the addresses in it.
+func TestRunSendsToNewTargets(t *testing.T) {
+	old, now := newServer(t, "", nil), newServer(t, "", nil)
+	dir := t.TempDir()
+	q := Open(dir, []config.NotifyTarget{old.target(t, "ntfy", Limiter)})
+	ctx, cancel := context.WithCancel(t.Context())
+	looks := 0
+	status := func(context.Context) (st ratelimit.Status, err error) {
+		q.SetTargets([]config.NotifyTarget{now.target(t, "ntfy", Limiter)})
+		if looks++; looks > 1 && Waiting(dir) == 0 {
+			cancel()
+		}
+		st.State = ratelimit.CacheOnly
+		return st, nil
+	}
+	q.Run(ctx, status, func(error) {})
+	if len(old.take()) != 0 || len(now.take()) != 1 {
+		t.Error("the new address did not get it")
+	}
+}

@@ -234,6 +234,9 @@ func (q *Queue) sendTo(ctx context.Context, t *config.NotifyTarget) error {
 	return errors.Join(failure, err)
 }
 
+// SetTargets replaces the targets. Only the status function of Run may call it while Run is running.
+func (q *Queue) SetTargets(targets []config.NotifyTarget) { q.targets = targets }
+
 // Run delivers what waits and reports changes of the limiter, until ctx ends. It calls warn when targets begin to fail,
 // or notices can't be kept, when no requests are sent and when they are sent again.
 func (q *Queue) Run(ctx context.Context, status func(context.Context) (ratelimit.Status, error), warn func(error)) {
