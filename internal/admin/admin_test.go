@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -597,6 +598,25 @@ func TestOpenAPIHasEveryAnswerOfTheAPI(t *testing.T) {
 		}
 		if err := s.Validate(value); err != nil {
 			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// A field is labelled with what it means; its key, for scripts and the config file, comes after it.
+func TestFieldsAreLabelledWithTheirMeaning(t *testing.T) {
+	x := start(t, true)
+	cookie := x.login()
+	label := regexp.MustCompile(`<label>([^<]+) <input name="(\w+)" inputmode[^>]*><small[^>]*><code>(\w+)</code>: `)
+	for page, least := range map[string]int{"/": 4, "/accounts": 3} {
+		_, text, _ := x.ask("GET", page, "", cookie)
+		found := label.FindAllStringSubmatch(text, -1)
+		if len(found) < least || len(found) != strings.Count(text, "inputmode=") {
+			t.Errorf("%s: %d of %d fields have a label", page, len(found), strings.Count(text, "inputmode="))
+		}
+		for _, f := range found {
+			if f[2] != f[3] || !strings.Contains(f[1], " ") {
+				t.Errorf("%s: %q is labelled %q", page, f[2], f[1])
+			}
 		}
 	}
 }

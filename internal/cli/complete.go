@@ -1,17 +1,21 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// completeNames completes arguments that name a pin, run, client or account. The command completion itself refuses
+// completeNames completes arguments that name a pin, run, client, account or cached answer. The command completion itself refuses
 // unknown shells.
 func completeNames(f *factory, root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
@@ -22,7 +26,7 @@ func completeNames(f *factory, root *cobra.Command) {
 		"unpin": pinnedNames, "undo": runIDs, "verify": runIDs, "history": runIDs, "history abandon": runIDs, "apply": runIDs,
 		"serve token revoke": clientNames,
 		"accounts test":      accountNames, "accounts enable": accountNames, "accounts disable": accountNames,
-		"accounts tune": accountNames,
+		"accounts tune": accountNames, "cache get": cachedURLs,
 	} {
 		cmd, _, err := root.Find(strings.Fields(path))
 		if err != nil {
@@ -67,6 +71,18 @@ func runIDs(cfg *config.Config) (ids []string, err error) {
 		ids = append(ids, runs[i].ID)
 	}
 	return ids, err
+}
+
+func cachedURLs(cfg *config.Config) (urls []string, err error) {
+	store, err := app.OpenCache(cfg, 0, func(error) {})
+	if err != nil {
+		return nil, err
+	}
+	err = store.Range(context.Background(), func(e *cache.Entry) error {
+		urls = append(urls, strings.TrimPrefix(e.Key, "GET "))
+		return nil
+	})
+	return urls, errors.Join(err, store.Close())
 }
 
 func clientNames(cfg *config.Config) (names []string, err error) {
