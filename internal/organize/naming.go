@@ -213,13 +213,13 @@ func (p *Planner) fieldValues(v *video) fieldValues {
 		fieldTitle: f.title, fieldOriginalTitle: f.originalTitle,
 		fieldYear: ui.Number(f.year), fieldTMDB: ui.Number(w.ID),
 	}
-	if p.opts.Layout.Name == CustomLayout { // only custom layouts use this field
-		out[fieldName] = n.clean(library.Stem(v.item.Name))
-	}
+	l := &p.opts.Layout
 	if w.Kind == "tv" {
-		l := &p.opts.Layout
 		out[fieldSeason], out[fieldEpisode] = strconv.Itoa(v.named.Season), l.formatEpisodes(v.named.Episodes)
 		out[fieldEpisodeTitle], out[fieldOrder] = n.clean(v.episodeTitles), n.clean(v.entry.order)
+	}
+	if l.Name == CustomLayout { // only custom layouts use these fields
+		out[fieldName] = n.clean(library.Stem(v.item.Name))
 		if at := v.orders.In(orders.TVDB); at != nil {
 			out[fieldTVDBSeason], out[fieldTVDBEpisode] = strconv.Itoa(at.Season), l.formatEpisodes(at.Episodes)
 		}
@@ -243,6 +243,9 @@ func (p *Planner) fieldValues(v *video) fieldValues {
 
 // formatEpisodes formats the episodes of a file: "1-E3" for a range, or "1E2E3" for a server that reads lists.
 func (l *Layout) formatEpisodes(list []int) string {
+	if len(list) == 1 { // a quick way for most files
+		return strconv.Itoa(list[0])
+	}
 	if l.EpisodeSeparator != "E" && len(list) > 1 {
 		list = []int{list[0], list[len(list)-1]}
 	}
