@@ -1,5 +1,5 @@
-// Package ratelimit lets programs use a rate-limited HTTP service as fast as it
-// allows, and no faster, together with all other processes of the same user.
+// Package ratelimit lets programs use a rate-limited HTTP service as fast as it allows, and no faster, together with all
+// other processes of the same user.
 //
 // # What most callers need
 //
@@ -22,25 +22,21 @@
 //
 // # What it does
 //
-// A state machine of five states decides what passes. Normal lets through what the Tuning
-// allows; Throttle half of it; Sleep nothing until a time; HalfOpen one probe at a time;
-// CacheOnly nothing until an operator or a timer resumes. Package machine has the table of all
-// transitions and draws it. Transitions follow from error ratios over the last answers,
-// confirmed by a second look, from streaks of 429s or failures, from a long Retry-After, from
-// time, and from what an operator orders.
+// A machine with five states decides how many requests may be sent. Normal allows what the Tuning says, Throttle half
+// of it, Sleep none until a time, HalfOpen one probe at a time, and CacheOnly none until an operator or a timer resumes.
+// The state changes with the error ratio of the last answers, with several 429s or failures in a row, with a long
+// Retry-After, with time, and with an operator's orders. Package machine has the table of all transitions.
 //
-// Besides the state all processes share
+// All processes share the state and
 //
-//   - a token bucket, kept as a theoretical arrival time (GCRA), that runs at the rate of the fastest
-//     process; each process has a pace of its own beside it;
-//   - a ceiling: at most this many permits in any rolling window, whatever the bucket holds;
-//   - slots for running requests, in the order of asking among the requests that may start;
+//   - a token bucket, kept as a theoretical arrival time (GCRA), for which each process also has a pace of its own;
+//   - a ceiling: the most permits in any rolling window;
+//   - slots for running requests: the request that has waited longest gets the next one;
 //   - a pause: a 429, or a 503 with a Retry-After, delays every process, not just the one that received it;
-//   - a budget of requests per day or the like, if there is one (see [Limiter.Reserve]).
+//   - a budget of requests per day or another period, if there is one (see [Limiter.Reserve]).
 //
-// A permit is granted when all of them agree, at once, and never in part. A request waits for
-// at most Tuning.MaxWait in all its tries together; when that cannot be enough
-// it fails at once with a [*BlockedError].
+// A request gets a permit when all of them allow it. It waits for at most Tuning.MaxWait in all its tries together. If
+// that can't be enough, it fails at once with a [*BlockedError].
 //
 // # For tools
 //

@@ -1,33 +1,27 @@
 // Package release reads what a file name says about the film or episode in the file.
 //
-// Parse has no side effects and accepts any bytes; it takes time in proportion
-// to the length of the name. It returns what the name says, not what the work
-// is: a season in a name is a hint, and a number without a marker is an episode
+// Parse has no side effects and accepts any bytes; it takes time in proportion to the length of the name. It returns
+// what the name says, not what the work is: a season in a name is a hint, and a number without a marker is an episode
 // number as written. The matcher decides what both mean.
 //
-// The last element of a path and each folder are read in the stages of
-// stages.go. To change how names are read, add a row to one of these tables.
-// Each row has an example in testdata/rules.txt, which is its test: a name
-// that is read wrongly without the row.
+// The last element of a path and each folder are read in the stages of stages.go. To change how names are read, add a
+// row to one of these tables. Each row has an example in testdata/rules.txt, which is its test: a name that is read
+// wrongly without the row.
 //
-//   - a word, or a tag of two words: words.txt; a tag with a number in it:
-//     tagForms; a folder's name: folders.txt
-//   - a marker such as S01E02: markerForms; its exceptions:
-//     crossExceptions, seasonWordExceptions, ordinalSeasonExceptions; the end of
-//     its list: episodeListEnds, seasonListEnds, rangeEnds; a Chinese, Japanese or Korean counter: cjk.go
+//   - a word, or a tag of two words: words.txt; a tag with a number in it: tagForms; a folder's name: folders.txt
+//   - a marker such as S01E02: markerForms; its exceptions: crossExceptions, seasonWordExceptions,
+//     ordinalSeasonExceptions; the end of its list: episodeListEnds, seasonListEnds, rangeEnds; a Chinese, Japanese or
+//     Korean counter: cjk.go
 //   - the year: yearRules; what is not a group: groupExceptions
-//   - an episode number without a marker: numberRules,
-//     bracketNumberRules, leadingNumberRules
+//   - an episode number without a marker: numberRules, bracketNumberRules, leadingNumberRules
 //   - an extra or special: specialRules
-//   - the end of a title: titleEndRules, innerBracketRules, keptTagReasons; two
-//     titles in one text: cutRules
+//   - the end of a title: titleEndRules, innerBracketRules, keptTagReasons; two titles in one text: cutRules
 //
-// The layout of brackets (layout.go) and what folders add to a name (folder.go)
-// are functions. spelling.go normalizes a name before it is read.
+// The layout of brackets (layout.go) and what folders add to a name (folder.go) are functions. spelling.go normalizes
+// a name before it is read.
 //
-// testdata/names at the root of the repository has made-up names and the
-// expected readings. A test also reads them with other separators and in other
-// cases.
+// testdata/names at the root of the repository has made-up names and the expected readings. A test also reads them
+// with other separators and in other cases.
 package release
 
 // Kind is the sort of file that a name describes; the zero value is Unknown.
