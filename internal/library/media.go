@@ -132,17 +132,21 @@ func subtitlesOf(names, adjacent []string, folders []subtitleFolder) [][]string 
 	return out
 }
 
-// WithEpisodes returns the index of the only video with the subtitle's season and episodes, or else NoSingleVideo.
+// WithEpisodes returns the index of the only video with the season and episodes of a subtitle from a folder of
+// subtitles, or else NoSingleVideo. A subtitle without episodes, such as "2_English.srt", belongs to the only video.
+// Extras, such as trailers, don't count.
 func (v *Videos) WithEpisodes(subtitle string) int {
 	if v.releases == nil {
 		for _, video := range v.names {
-			v.releases = append(v.releases, release.Parse(video))
+			r := release.Parse(video)
+			r.Extra = r.Extra || IsExtraName(video)
+			v.releases = append(v.releases, r)
 		}
 	}
-	found, name := NoSingleVideo, release.Parse(subtitle)
+	found, name := NoSingleVideo, release.Parse("subs/"+subtitle)
 	for i, v := range v.releases {
-		if len(name.Episodes) == 0 || !slices.Equal(name.Episodes, v.Episodes) ||
-			len(name.Seasons) > 0 && len(v.Seasons) > 0 && !slices.Equal(name.Seasons, v.Seasons) {
+		if v.Extra || len(name.Episodes) > 0 && (!slices.Equal(name.Episodes, v.Episodes) ||
+			len(name.Seasons) > 0 && len(v.Seasons) > 0 && !slices.Equal(name.Seasons, v.Seasons)) {
 			continue
 		}
 		if found != NoSingleVideo {

@@ -50,7 +50,14 @@ func TestSubtitlesBelongToOneVideo(t *testing.T) {
 			}},
 			[][]string{nil, {"Subs/Show - 02/2_English.srt"}, nil},
 		},
-		{"of a film that has no number", []string{"Film (2001).mkv"}, nil, subs("2_English.srt"), [][]string{nil}},
+		{
+			"of the only video",
+			[]string{"Film (2001).mkv", "Film (2001)-trailer.mp4"},
+			nil,
+			subs("2_English.srt", "forced.srt", "E02.srt"),
+			[][]string{{"Subs/2_English.srt", "Subs/forced.srt"}, nil},
+		},
+		{"of two videos without a number", []string{"A.mkv", "B.mkv"}, nil, subs("2_English.srt"), [][]string{nil, nil}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			got := subtitlesOf(row.videos, row.beside, row.folders)
