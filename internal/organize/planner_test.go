@@ -284,6 +284,20 @@ func TestPlans(t *testing.T) {
 			},
 		},
 		{
+			"the parts of an episode with the number of one of them", nil,
+			tree("/in/Show S01E01.part1.mkv", "/in/Show S01E01.part2.mkv", "/in/Show S01E02 Part 2.mkv", "/in/b.mkv", "/out/"),
+			[]report.Record{
+				tv("/in/Show S01E01.part1.mkv", 1, 1), tv("/in/Show S01E01.part2.mkv", 1, 1),
+				tv("/in/Show S01E02 Part 2.mkv", 1, 2), tv("/in/b.mkv", 1, 2),
+			},
+			[]string{
+				"link Show S01E01.part1.mkv > " + show + "S01E01 - Title 1 - part1.mkv",
+				"link Show S01E01.part2.mkv > " + show + "S01E01 - Title 1 - part2.mkv",
+				"same_target /in/Show S01E02 Part 2.mkv (would be Show (2020) S01E02 - Title 2, and so would /in/b.mkv)",
+				"same_target /in/b.mkv (would be Show (2020) S01E02 - Title 2, and so would /in/Show S01E02 Part 2.mkv)",
+			},
+		},
+		{
 			"two files that say the same part", nil, tree("/in/Film 2001 CD2.avi", "/in/Film CD2.avi", "/out/"),
 			[]report.Record{film("/in/Film 2001 CD2.avi", 7), film("/in/Film CD2.avi", 7)},
 			[]string{
