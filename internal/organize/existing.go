@@ -2,30 +2,30 @@ package organize
 
 import (
 	"cmp"
-	_ "embed" // for the forms of IDs
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/nfo"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/ui"
-	"github.com/anivault/anivault/internal/wordlist"
 )
 
 // This file finds folders and files that Sonarr, FileBot, Plex or an earlier run has put into a target. They keep their
 // names, so no show gets a second folder and no episode a second file.
 
-// folderIDForms are the forms of an ID at the end of a folder's name.
-var folderIDForms = wordlist.Table[struct{ Begin, End, Catalogue string }](folderIDsJSON)
-
-//go:embed folderids.json
-var folderIDsJSON []byte
+// folderTag matches an ID in a folder's name in the forms of Sonarr, Radarr, Plex, Jellyfin, Emby and Kodi, such as
+// "[tmdbid-1]", "{tmdb-1}", "[tvdbid=1]" or "[tt0000001]", and the edition of a film as Plex writes it.
+var folderTag = lazyregexp.New(
+	`[\[{(](?:(?i:(tmdb|tvdb|anidb|imdb)(?:id)?[-=]0*(\w+)|(tt\d{7,}))[\]})]|edition-([^{}]+)})`)
 
 // folderName holds the parts of a folder's name, such as "Show (2020) {tvdb-77} {edition-Extended}".
 type folderName struct {
@@ -34,24 +34,16 @@ type folderName struct {
 	edition string
 }
 
-func parseFolderName(name string) folderName {
-	if text, ok := strings.CutSuffix(name, "}"); ok {
-		if i := strings.LastIndex(text, " {edition-"); i >= 0 {
-			f := parseFolderName(name[:i])
-			f.edition = text[i+len(" {edition-"):]
-			return f
+func parseFolderName(name string) (f folderName) {
+	rest := name
+	for _, m := range folderTag().FindAllStringSubmatch(name, -1) {
+		rest, f.edition = strings.Replace(rest, m[0], "", 1), cmp.Or(f.edition, m[4])
+		if m[4] == "" {
+			f.ids = append(f.ids, strings.ToLower(cmp.Or(m[1], "imdb")+"-"+m[2]+m[3]))
 		}
 	}
-	for _, form := range folderIDForms() {
-		text, ok := strings.CutSuffix(name, form.End)
-		i := strings.LastIndex(text, form.Begin[:1])
-		if end := i + len(form.Begin); ok && i >= 0 && end < len(text) && strings.EqualFold(text[i:end], form.Begin) {
-			f := parseFolderName(strings.TrimSpace(text[:i]))
-			f.ids = append(f.ids, form.Catalogue+"-"+strings.TrimLeft(strings.ToLower(text[end:]), "0"))
-			return f
-		}
-	}
-	return folderName{title: name}
+	f.title = strings.TrimSpace(rest)
+	return f
 }
 
 // ids returns the IDs of a work in the format of folderName.ids, the most reliable first.
@@ -69,13 +61,13 @@ func (v *video) ids() []string {
 	return out
 }
 
-// catalogueOf returns the catalogue of the ID in a folder's name; "" if the name has no ID. If the name has several
-// IDs, the order of folderIDForms decides.
+// catalogueOf returns the catalogue of the ID in a folder's name; "" if the name has no ID. Of several IDs, the first
+// in this order decides.
 func catalogueOf(folder string) string {
-	lower := strings.ToLower(folder)
-	for _, form := range folderIDForms() {
-		if strings.Contains(lower, form.Begin) {
-			return form.Catalogue
+	ids := parseFolderName(folder).ids
+	for _, catalogue := range []string{orders.TMDB, orders.TVDB, orders.AniDB, "imdb"} {
+		if slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(id, catalogue+"-") }) {
+			return catalogue
 		}
 	}
 	return ""
@@ -85,8 +77,8 @@ func catalogueOf(folder string) string {
 // already searched for the work's own IDs, so the folder is of another work.
 func (v *video) hasOtherID(folder string) bool {
 	return slices.ContainsFunc(parseFolderName(folder).ids, func(other string) bool {
-		catalogue, _, _ := strings.Cut(other, "-")
-		return slices.ContainsFunc(v.ids(), func(id string) bool { return strings.HasPrefix(id, catalogue+"-") })
+		catalogue := other[:strings.IndexByte(other, '-')+1]
+		return slices.ContainsFunc(v.ids(), func(id string) bool { return strings.HasPrefix(id, catalogue) })
 	})
 }
 
@@ -108,7 +100,7 @@ func (d *folderIndex) findWorkFolders(in *folder, v *video, edition string, titl
 	if !titles {
 		return nil
 	}
-	for _, title := range []string{v.facts.title, v.facts.originalTitle, v.titleInName} {
+	for _, title := range v.titles() {
 		if found := d.foldersByTitle(in, v, edition, title); len(found) > 0 {
 			return found
 		}
@@ -125,8 +117,8 @@ func (d *folderIndex) findWorkFolders(in *folder, v *video, edition string, titl
 	return slices.Compact(found)
 }
 
-// foldersByTitle returns the subfolders with the title and the work's year. If there is none, it returns the folder of
-// a show that has the title without a year.
+// foldersByTitle returns the subfolders with the title and the work's year. If there is none, it returns a folder that
+// has the title without a year: that of a show, or of a film if a file in it has the year.
 func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string) []string {
 	if titleKey(title, "") == "" {
 		return nil
@@ -137,10 +129,16 @@ func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string
 		})
 	}
 	found := noOtherWork(titleKey(title, ui.Number(v.facts.year)))
-	if len(found) > 0 || v.work.Kind != "tv" || d.hasShowWithYear(in, title) {
+	if len(found) > 0 || v.work.Kind == "tv" && d.hasShowWithYear(in, title) {
 		return found
 	}
 	found = noOtherWork(titleKey(title, ""))
+	if v.work.Kind == "movie" {
+		return slices.DeleteFunc(found, func(name string) bool {
+			return !slices.ContainsFunc(d.list(joinPath(in.path, name)).existingVideos(),
+				func(e existingVideo) bool { return e.Year == v.facts.year })
+		})
+	}
 	if len(found) == 0 || d.hasOtherYear(joinPath(in.path, found[0]), v.facts.year) {
 		return nil
 	}
@@ -172,20 +170,27 @@ func (d *folderIndex) subfoldersBy(f *folder, key string) []string {
 	return f.subfolders[key]
 }
 
-// titleKey returns the letters and digits of a title, because programs write punctuation differently, and the year. It
-// returns "" for a title without letters and digits.
+// titleKey returns the year after the letters and digits of a title, because programs write titles differently: without
+// punctuation and accents, with "and" for "&", and "Show, The" for "The Show". It returns "" for a title without any.
 func titleKey(title, year string) string {
+	title = strings.ReplaceAll(trailingArticle().ReplaceAllString(title, "$2 $1"), "&", "and")
+	latin := false
 	letters := strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) {
-			return r
+		if isAccent := unicode.Is(unicode.Mn, r) && latin; !isAccent {
+			if latin = unicode.Is(unicode.Latin, r); unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) {
+				return r
+			}
 		}
 		return -1
-	}, FoldName(title))
+	}, norm.NFKD.String(FoldName(title)))
 	if letters == "" {
 		return ""
 	}
 	return letters + "|" + year
 }
+
+// trailingArticle matches a title as programs write it that sort by its first word: "Show, The".
+var trailingArticle = lazyregexp.New(`(?i)^(.*), (the|an?)$`)
 
 // yearSuffix matches a folder's title and the year after it.
 var yearSuffix = lazyregexp.New(`^(.+) \((\d{4})\)$`)
@@ -204,32 +209,21 @@ func (d *folderIndex) hasShowWithYear(in *folder, title string) bool {
 
 // hasOtherYear reports whether any season in a show's folder has a video with another year in its name.
 func (d *folderIndex) hasOtherYear(show string, year int) bool {
-	for _, season := range d.list(show).items {
-		if season.Type != TypeDir || !library.IsSeasonFolder(season.Name) {
-			continue
-		}
-		for _, e := range d.list(joinPath(show, season.Name)).existingVideos() {
-			if e.Year > 0 && e.Year != year {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.list(show).items, func(season Item) bool {
+		return season.Type == TypeDir && library.IsSeasonFolder(season.Name) &&
+			slices.ContainsFunc(d.list(joinPath(show, season.Name)).existingVideos(), func(e existingVideo) bool {
+				return e.Year > 0 && e.Year != year
+			})
+	})
 }
 
 // filterByEdition returns the folders with the given edition that may hold a work of this kind. The kind matters
 // because a series and a film can have the same ID.
 func (d *folderIndex) filterByEdition(in *folder, v *video, names []string, edition string) []string {
-	var out []string
-	for _, name := range names {
-		if parseFolderName(name).edition != edition {
-			continue
-		}
-		if kind := d.workKindOf(in.path, name); kind == v.work.Kind || kind == "" {
-			out = append(out, name)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return parseFolderName(name).edition != edition ||
+			!slices.Contains([]string{"", v.work.Kind}, d.workKindOf(in.path, name))
+	})
 }
 
 // foldersByNFO returns the subfolders without an ID in their names, by the work that their NFO is about.
@@ -300,11 +294,8 @@ func (d *folderIndex) findSeasonFolder(
 	}
 	var found []string
 	for i := range show.items {
-		if item := &show.items[i]; item.Type != TypeRegular && library.IsSeasonFolder(item.Name) {
-			r := release.Parse(item.Name + "/x.mkv")
-			if of := r.Folder.Seasons; len(of) == 1 && of[0] == season && r.SeasonPart() == 0 {
-				found = append(found, item.Name)
-			}
+		if item := &show.items[i]; item.Type != TypeRegular && seasonOf(show, item.Name) == season {
+			found = append(found, item.Name)
 		}
 	}
 	if len(found) > 1 {
@@ -314,6 +305,19 @@ func (d *folderIndex) findSeasonFolder(
 		planned = found[0]
 	}
 	return planned, "", ""
+}
+
+// seasonOf returns the season that a folder in a show's folder holds by its name alone, such as "Season 1", "Specials",
+// "S01", "1" or "Show - Season 1"; -1 if the name says none, a part of a season, or what a release is.
+func seasonOf(show *folder, name string) int {
+	title := yearSuffix().ReplaceAllString(parseFolderName(path.Base(show.path)).title, "$1")
+	r := release.Parse(path.Join(title, name, "01.mkv"))
+	alone := release.Parse(name + "/x.mkv").Folder.Title // "" for "Season 1"
+	if season, known := r.Season(); known && !r.Extra && r.Group == "" && r.SeasonPart() == 0 &&
+		(alone == "" || strings.Trim(name, "0123456789") == "" || titleKey(alone, "") == titleKey(title, "")) {
+		return season
+	}
+	return -1
 }
 
 // renamesInPlace reports whether a video's source root contains its target root, or the reverse. Such a plan renames
@@ -349,12 +353,11 @@ func (p *Planner) compareWithExisting() (renamed []*video) {
 		absent = append(absent, v)
 	}
 	for _, v := range absent {
-		if !p.opts.Layout.hasOwnFolder(v.work.Kind) || v.entry.folder.path == "." {
-			continue // the folder may hold other works too
-		}
 		var others []*existingVideo
+		own := p.opts.Layout.hasOwnFolder(v.work.Kind) && v.entry.folder.path != "."
 		for _, at := range p.searchFolders(v) {
-			others = append(others, p.folders.contents(v.target, at).videosOfSameWork(v, at == v.entry.folder)...)
+			shared := !own || v.work.Kind == "movie" && at.path == path.Dir(v.entry.folder.path)
+			others = append(others, p.folders.contents(v.target, at).videosOfSameWork(v, own && at == v.entry.folder, shared)...)
 		}
 		if len(others) == 0 || p.labelAsVersion(v, others, sources) {
 			continue
@@ -365,32 +368,41 @@ func (p *Planner) compareWithExisting() (renamed []*video) {
 	return renamed
 }
 
-// searchFolders returns the folders that may already hold a video: its target folder, for a film also the folder above,
-// and for a series with its own folder also that folder and all in it.
+// searchFolders returns the folders that may already hold a video: its target folder, the folder of its work with those
+// in it, and for a film also the folder above.
 func (p *Planner) searchFolders(v *video) []*targetFolder {
 	e, out := v.entry, []*targetFolder{v.folder}
 	if !p.opts.Layout.hasOwnFolder(v.work.Kind) || e.folder.path == "." {
 		return out
 	}
-	if v.work.Kind == "movie" {
-		return append(out, p.folders.chooseTarget(v.target, path.Dir(e.folder.path)))
-	}
 	if e.folders == nil {
-		e.folders = []*targetFolder{e.folder}
-		show := p.folders.contents(v.target, e.folder)
-		for i := range show.items {
-			if item := &show.items[i]; item.Type == TypeDir {
-				e.folders = append(e.folders, p.folders.chooseTarget(v.target, joinPath(e.folder.path, item.Name)))
-			}
-		}
+		e.folders = p.folders.foldersWithin(v.target, e.folder, 2)
 	}
-	for _, at := range e.folders {
-		if at.path != v.folder.path {
-			out = append(out, at)
+	out = append(out, slices.DeleteFunc(slices.Clone(e.folders),
+		func(at *targetFolder) bool { return at.path == v.folder.path })...)
+	if v.work.Kind == "movie" {
+		out = append(out, p.folders.chooseTarget(v.target, path.Dir(e.folder.path)))
+	}
+	return out
+}
+
+// foldersWithin returns a folder and those below it, down to a depth.
+func (d *folderIndex) foldersWithin(target int, at *targetFolder, depth int) []*targetFolder {
+	out := []*targetFolder{at}
+	if depth == 0 {
+		return out
+	}
+	for _, item := range d.contents(target, at).items {
+		if item.Type == TypeDir && !noVideoFolder().MatchString(item.Name) {
+			out = append(out, d.foldersWithin(target, d.chooseTarget(target, joinPath(at.path, item.Name)), depth-1)...)
 		}
 	}
 	return out
 }
+
+// noVideoFolder matches what media servers put beside videos, and their folders of extras that other folders may be
+// called, too.
+var noVideoFolder = lazyregexp.New(`(?i)\.trickplay$|^(?:other|scenes|shorts|clips)$`)
 
 // planRenames plans to rename a video that is in a library folder. If it already has the planned name, its other names
 // in that folder are only reported.
@@ -500,13 +512,13 @@ func (f *folder) existingVideos() []existingVideo {
 }
 
 // videosOfSameWork returns the videos in a folder that hold the same episode or film. It omits other parts of it. In
-// the folder of a film, all do. In the show's own folder, a number without a season counts as season 1.
-func (f *folder) videosOfSameWork(v *video, isOwn bool) (out []*existingVideo) {
+// the folder of a film, all do. In the show's own folder, a number without a season counts as season 1. In a shared
+// folder, the name of the work counts.
+func (f *folder) videosOfSameWork(v *video, isOwn, isShared bool) (out []*existingVideo) {
 	videos := f.existingVideos()
 	for i := range videos {
 		e := &videos[i]
-		if v.work.Kind == "movie" && !isOwn && titleKey(e.Title, ui.Number(e.Year)) !=
-			titleKey(v.facts.title, ui.Number(v.facts.year)) {
+		if isShared && !v.isNamedBy(e) {
 			continue
 		}
 		if v.work.Kind == "tv" {
@@ -531,6 +543,18 @@ func (f *folder) videosOfSameWork(v *video, isOwn bool) (out []*existingVideo) {
 		out = append(out, e)
 	}
 	return out
+}
+
+func (v *video) titles() []string {
+	return []string{v.facts.title, v.facts.originalTitle, v.titleInName}
+}
+
+// isNamedBy reports whether the name of a video has an ID of the work, or a title of it and for a film the year.
+func (v *video) isNamedBy(e *existingVideo) bool {
+	isOwn := func(id string) bool { return slices.Contains(v.ids(), id) }
+	isTitle := func(title string) bool { return titleKey(title, "") == titleKey(e.Title, "") }
+	return slices.ContainsFunc(parseFolderName(library.Stem(e.Name)).ids, isOwn) || titleKey(e.Title, "") != "" &&
+		(v.work.Kind == "tv" || e.Year == v.facts.year) && slices.ContainsFunc(v.titles(), isTitle)
 }
 
 // labelAsVersion labels a video so that it differs from other versions, if the user wants versions and the media server

@@ -521,6 +521,37 @@ func TestAnExistingLibraryGetsNoDuplicates(t *testing.T) {
 			},
 		},
 		{
+			"a trailer of an episode follows it", func(o *Options) { o.RenameExisting = true },
+			tree("/in/a.mkv", "/in/b.mkv", "/out/"+ours+"/Season 01/Show (2020) S01E02 - Title 2.mkv = /in/a.mkv",
+				"/out/"+ours+"/Season 01/Show (2020) S01E02 - Title 2-trailer.mp4",
+				"/out/"+ours+"/Season 01/"+file+" = /in/b.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 2)},
+			[]string{
+				"move " + ours + "/Season 01/Show (2020) S01E02 - Title 2.mkv > " + ours + "/Season 01/" + file,
+				"move " + ours + "/Season 01/Show (2020) S01E02 - Title 2-trailer.mp4 > " + ours +
+					"/Season 01/Show (2020) S01E01 - Title 1-trailer.mp4",
+				"move " + ours + "/Season 01/" + file + " > " + ours + "/Season 01/Show (2020) S01E02 - Title 2.mkv",
+				"in place: 2",
+			},
+		},
+		{
+			"films and episodes of a layout without a folder for each",
+			func(o *Options) {
+				o.Layout, _ = NewLayout("custom", Templates{
+					Show: "All", Season: "{season}", Episode: "{title} {season}x{episode}", Movie: "{title} ({year})",
+				})
+			},
+			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/out/All/1/Show S01E01.mp4", "/out/Show (2001).mp4"),
+			[]report.Record{
+				tv("/in/a.mkv", 1, 1), with(film("/in/b.mkv", 7), func(r *report.Record) { r.Title = "Show" }),
+				film("/in/c.mkv", 8),
+			},
+			[]string{
+				"link c.mkv > Film (2001).mkv", "exists /in/a.mkv (/out/All/1/Show S01E01.mp4)",
+				"exists /in/b.mkv (/out/Show (2001).mp4)",
+			},
+		},
+		{
 			"in place the point is another name",
 			func(o *Options) { o.Mode, o.Sources = ModeMove, []RootInfo{o.Targets[0]} },
 			tree("/out/Show/Season 1/a.mkv"),

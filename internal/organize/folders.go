@@ -153,7 +153,8 @@ func (d *folderIndex) workKindOf(parent, name string) string {
 		if item.Type == TypeDir || !library.IsVideo(item.Name) {
 			continue
 		}
-		if r := release.Parse(item.Name); len(r.Episodes) > 0 && !strings.HasPrefix(item.Name, name) {
+		// The rest after the folder's name tells "Apollo 13 (1995).mkv" from "Show - 13.mkv".
+		if r := release.Parse("X" + strings.TrimPrefix(item.Name, parseFolderName(name).title)); len(r.Episodes) > 0 {
 			return "tv"
 		}
 		return "movie"
@@ -180,13 +181,9 @@ func (d *folderIndex) chooseTarget(target int, planned string) *targetFolder {
 func (d *folderIndex) chooseSubfolder(target int, parent *targetFolder, name string) *targetFolder {
 	f := d.contents(target, parent)
 	out := &targetFolder{path: joinPath(parent.path, name), device: parent.device, mount: parent.mount}
-	var there []*Item
-	for _, item := range f.findSimilar(name) {
-		if item.Name == name {
-			there = []*Item{item}
-			break
-		}
-		there = append(there, item)
+	there := f.findSimilar(name)
+	if item := f.find(name); item != nil {
+		there = []*Item{item}
 	}
 	switch {
 	case f.err != nil:

@@ -74,32 +74,15 @@ func cleanOnce(s string) string {
 			}
 		}
 	}
-	return strings.TrimFunc(collapseSpaces(b.String()), isTrimmable)
+	return strings.TrimFunc(wideSpaces().ReplaceAllString(b.String(), " "), isTrimmable)
 }
 
 const zwnj, zwj = '\u200c', '\u200d'
 
 func isTrimmable(r rune) bool { return r == '.' || r == zwnj || r == zwj || unicode.IsSpace(r) }
 
-func collapseSpaces(s string) string {
-	var b strings.Builder
-	before := rune(0)
-	for i, r := range s {
-		if unicode.IsSpace(r) {
-			next, _ := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
-			if unicode.IsSpace(before) {
-				before = r
-				continue
-			}
-			if unicode.IsSpace(next) {
-				r = ' ' // only single spaces may keep another width
-			}
-		}
-		b.WriteRune(r)
-		before = r
-	}
-	return b.String()
-}
+// wideSpaces matches several spaces. Only single ones may keep another width.
+var wideSpaces = lazyregexp.New(`[\s\v\x{85}\p{Z}]{2,}`)
 
 // escapeReserved appends "_" to the device names of Windows, whatever the extension: "CON.txt" becomes "CON_.txt".
 func escapeReserved(s string) string {

@@ -29,7 +29,7 @@ type plannedEntry struct {
 	exists     bool          // the folder already exists, perhaps under another name
 	code       Code
 	why        lang.Text
-	folders    []*targetFolder // the folders of a series and its seasons; nil until they are listed
+	folders    []*targetFolder // the folder and those in it; nil until they are listed
 	videos     []*video
 	filmVideos []*video // all files of the film, including editions in other folders
 }

@@ -85,7 +85,8 @@ func newSidecarAssigner(p *Planner, dir *folder) *sidecarAssigner {
 		item := &dir.items[i]
 		v := planned[item] // a record's file may lack the extension of a video
 		o.videoNumbers[i] = -1
-		if v != nil || item.Type != TypeDir && library.IsVideo(item.Name) && !(o.isRename && release.Parse(item.Name).Extra) {
+		isExtra := o.isRename && (library.IsExtraName(item.Name) || release.Parse(item.Name).Extra)
+		if v != nil || item.Type != TypeDir && library.IsVideo(item.Name) && !isExtra {
 			o.videoNumbers[i] = len(names)
 			names, o.videos = append(names, item.Name), append(o.videos, v)
 		}
@@ -235,29 +236,24 @@ func suffixKey(rest string) string { return FoldName(cleanText("x" + rest)) }
 
 // distinctWords returns each text without the words that all texts begin or end with.
 func distinctWords(texts []string) []string {
-	words := make([][]string, len(texts))
+	out, words := make([]string, len(texts)), make([][]string, len(texts))
 	for i, text := range texts {
 		words[i] = strings.FieldsFunc(text, isSeparator)
 	}
-	first := words[0]
-	begin, end := len(first), len(first)
-	for _, other := range words[1:] {
+	for range 2 { // from the beginning, then from the end
 		n := 0
-		for n < min(begin, len(other)) && other[n] == first[n] {
+		for n < len(words[0]) && !slices.ContainsFunc(words, func(of []string) bool {
+			return n >= len(of) || of[n] != words[0][n]
+		}) {
 			n++
 		}
-		begin = n
-	}
-	for _, other := range words {
-		n := 0
-		for n < min(end, len(other)-begin, len(first)-begin) && other[len(other)-1-n] == first[len(first)-1-n] {
-			n++
+		for i := range words {
+			words[i] = words[i][n:]
+			slices.Reverse(words[i])
 		}
-		end = n
 	}
-	out := make([]string, len(texts))
 	for i := range words {
-		out[i] = strings.Join(words[i][begin:len(words[i])-end], " ")
+		out[i] = strings.Join(words[i], " ")
 	}
 	return out
 }

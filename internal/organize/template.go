@@ -233,25 +233,18 @@ func appendRendered(b []byte, nodes []node, v *fieldValues) []byte {
 
 // appendPadded appends s, with each number in it padded to at least width digits: "1-E2" becomes "01-E02".
 func appendPadded(b []byte, s string, width int) []byte {
+	const decimals = "0123456789"
 	for s != "" && width > 0 {
-		digits := 0
-		for digits < len(s) && s[digits] >= '0' && s[digits] <= '9' {
-			digits++
-		}
-		for i := digits; i < width && digits > 0; i++ {
+		after := strings.TrimLeft(s, decimals)
+		for digits := len(s) - len(after); digits > 0 && digits < width; digits++ {
 			b = append(b, '0')
 		}
-		next := digits
-		for next < len(s) && (s[next] < '0' || s[next] > '9') {
-			next++
+		rest := strings.TrimLeftFunc(after, func(r rune) bool { return r < '0' || r > '9' })
+		if strings.HasPrefix(after, ".") { // 12.5 is one number
+			rest = strings.TrimLeft(rest, decimals)
 		}
-		if digits < len(s) && s[digits] == '.' { // 12.5 is one number
-			for next < len(s) && s[next] >= '0' && s[next] <= '9' {
-				next++
-			}
-		}
-		b = append(b, s[:next]...)
-		s = s[next:]
+		b = append(b, s[:len(s)-len(rest)]...)
+		s = rest
 	}
 	return append(b, s...)
 }
