@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -69,6 +70,40 @@ func TestUsagesNameTheValuesOfTheirSettings(t *testing.T) {
 				t.Errorf("the usage of --%s lacks %q: %s", row.Name, value, row.Usage)
 			}
 		}
+	}
+}
+
+// TestManPagesHaveTheDefaultsAndNoWarnings: a flag's text stands below it with its default, and groff understands all.
+func TestManPagesHaveTheDefaultsAndNoWarnings(t *testing.T) {
+	groff, err := exec.LookPath("groff")
+	if err != nil {
+		t.Log("without groff, which shows whether a page has warnings")
+	}
+	defaults := 0
+	eachCommand(testRoot(), func(cmd *cobra.Command) {
+		page := manPage(cmd)
+		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Hidden || f.DefValue == "" || slices.Contains(omittedDefaults, f.DefValue) {
+				return
+			}
+			defaults++
+			_, text, _ := strings.Cut(page, `\-\-`+escapeRoff(f.Name)+`\fP`)
+			if _, text, _ = strings.Cut(text, "\n"); !strings.Contains(strings.SplitN(text, "\n", 2)[0],
+				escapeRoff("(default: "+f.DefValue+")")) {
+				t.Errorf("%s lacks the default of --%s", manName(cmd), f.Name)
+			}
+		})
+		if groff == "" || cmd.Name() != "anivault" && cmd.Name() != "match" && cmd.Name() != "organize" {
+			return
+		}
+		run := exec.Command(groff, "-man", "-Kutf8", "-Tutf8", "-ww", "-z")
+		run.Stdin = strings.NewReader(page)
+		if out, err := run.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("groff says of %s: %v\n%s", manName(cmd), err, out)
+		}
+	})
+	if defaults < 30 {
+		t.Errorf("only %d flags have a default: are they still found?", defaults)
 	}
 }
 

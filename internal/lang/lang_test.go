@@ -256,7 +256,7 @@ func TestReadPO(t *testing.T) {
 func TestCount(t *testing.T) {
 	for want, got := range map[string]Text{
 		"1 file": Count(1, "file"), "0 files": Count(0, "file"), "2 retries": Count(2, "retry"), "2 keys": Count(2, "key"),
-		"3 processes": Count(3, "process"),
+		"3 processes": Count(3, "process"), "19,982 files": Count(19_982, "file"),
 	} {
 		if got.String() != want {
 			t.Errorf("%q, want %q", got, want)
