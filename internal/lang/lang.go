@@ -45,13 +45,10 @@ var localePattern = regexp.MustCompile(`^([a-z]{2,3})(?:_([A-Z]{2}))?(?:[.@].*)?
 // LocaleTag returns language and country of the environment's locale, such as ko-KR or ja; "" if none is set.
 func LocaleTag(getenv func(string) string) string {
 	m := localePattern.FindStringSubmatch(cmp.Or(getenv("LC_ALL"), getenv("LC_MESSAGES"), getenv("LANG")))
-	switch {
-	case m == nil:
+	if m == nil {
 		return ""
-	case m[2] == "":
-		return m[1]
 	}
-	return m[1] + "-" + m[2]
+	return strings.TrimSuffix(m[1]+"-"+m[2], "-")
 }
 
 // currentCatalogue maps English texts to translations into the language of the process; nil means English.
@@ -190,8 +187,8 @@ func appendTranslated(b *strings.Builder, text string) {
 	b.WriteString(text)
 }
 
-// finalSoundOf returns the sound with which a text ends when a Korean reads it aloud. It is unknown after most Latin
-// letters.
+// finalSoundOf returns the sound with which a text ends when a Korean reads it aloud. It is unknown after some Latin
+// letters, such as the silent e.
 func finalSoundOf(text string) finalSound {
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(text, "\"'`”’)]>"))
 	const firstSyllable, lastSyllable, finals, finalRieul = '가', '힣', 28, 8
@@ -204,7 +201,7 @@ func finalSoundOf(text string) finalSound {
 			return rieul
 		}
 		return consonant
-	case strings.ContainsRune("2459", last): // 이, 사, 오, 구
+	case strings.ContainsRune("2459adfhiorsuvwxyzABCDFGHIJKOPQSUVWXYZ", last): // 이, 사, 오, 구; 브, 스, 비, 에이치
 		return vowel
 	case strings.ContainsRune("178lL", last): // 일, 칠, 팔
 		return rieul

@@ -62,7 +62,7 @@ func TestKorean(t *testing.T) {
 		{"words in another order", Sprintf("%d of %d answers from the cache", 3, 10), "답 10건 중 캐시에서 3건"},
 		{
 			"a title with words of ours stays", Sprintf("%q and %q fit about equally well", "files: all matched", "all"),
-			`"files: all matched"와(과) "all"이 비슷하게 일치합니다`,
+			`"files: all matched"와 "all"이 비슷하게 일치합니다`,
 		},
 		{"a word", Say("matched"), "매칭"},
 		{
@@ -84,7 +84,7 @@ func TestKorean(t *testing.T) {
 		},
 		{"what nobody has translated", Say("some other program said this"), "some other program said this"},
 		{"what somebody else made of our words", Say("season 2 has episode 12"), "season 2 has episode 12"},
-		{"a quoted word is shown as typed", Sprintf("%q is not a status", "mached"), `"mached"은(는) 상태가 아닙니다`},
+		{"a quoted word is shown as typed", Sprintf("%q is not a status", "mached"), `"mached"는 상태가 아닙니다`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if diff := cmp.Diff(row.want, row.got); diff != "" {
@@ -197,7 +197,7 @@ func TestATextKeepsItsArguments(t *testing.T) {
 		{
 			"a text in quotes is shown as it is", Textf("%q is not a status", Text("is empty")),
 			`"is empty" is not a status`,
-			`"is empty"은(는) 상태가 아닙니다`,
+			`"is empty"는 상태가 아닙니다`,
 		},
 		{
 			"words in another order", Textf("%d of %d answers from the cache", 3, 10),

@@ -8,7 +8,8 @@ func TestParticlesFollowTheLastSound(t *testing.T) {
 	for want, arg := range map[string]string{
 		"나루토를 읽을 수 없습니다: x": "나루토", "봄을 읽을 수 없습니다: x": "봄", "S01E02를 읽을 수 없습니다: x": "S01E02",
 		"a (2013)을 읽을 수 없습니다: x": "a (2013)", "film을 읽을 수 없습니다: x": "film",
-		"a.mkv을(를) 읽을 수 없습니다: x": "a.mkv",
+		"a.mkv를 읽을 수 없습니다: x": "a.mkv", "294.9 kB를 읽을 수 없습니다: x": "294.9 kB",
+		"server를 읽을 수 없습니다: x": "server", "frame을(를) 읽을 수 없습니다: x": "frame",
 	} {
 		if got := Sprintf("%s can't be read: %v", arg, "x"); got != want {
 			t.Errorf("%q, want %q", got, want)
