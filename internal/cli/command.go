@@ -290,7 +290,7 @@ func (f *factory) confirm(ctx context.Context, yes bool, question, ifNo lang.Tex
 	case err != nil && !errors.Is(err, io.EOF): // the end of the input means no
 		return false, err
 	}
-	if strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes") {
+	if strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes") || answer == lang.Say("yes") {
 		return true, nil
 	}
 	f.say("%s", ifNo)

@@ -115,11 +115,9 @@ func (p *prompter) Ask(ctx context.Context, q decide.Question) (decide.Answer, e
 			fmt.Fprintln(p.out, helpText("question", lang.Current()))
 			continue
 		case "t", "i":
-			command, more := strings.ToLower(text), lang.Say("Title: ")
-			if command == "i" {
-				more = lang.Say("tv/ID or movie/ID: ")
-			}
-			if text, err = p.read(ctx, more); err != nil || text == "" {
+			command := strings.ToLower(text)
+			more := map[string]lang.Text{"t": "Title: ", "i": "tv/ID or movie/ID: "}[command]
+			if text, err = p.read(ctx, lang.Say(more)); err != nil || text == "" {
 				continue
 			}
 			text = command + " " + text
@@ -448,9 +446,19 @@ func (p *prompter) read(ctx context.Context, prompt string) (string, error) {
 			fmt.Fprintln(p.out)
 			return "", lang.Error("read the answer: %w", got.err)
 		}
-		return text, nil
+		return latinKey(text), nil
 	case <-ctx.Done():
 		fmt.Fprintln(p.out)
 		return "", ctx.Err()
 	}
+}
+
+// latinKey corrects an answer that was typed while the keyboard was in its Korean mode: ㅅ 나루토 is t 나루토.
+func latinKey(answer string) string {
+	const aToZ = "ㅁㅠㅊㅇㄷㄹㅎㅗㅑㅓㅏㅣㅡㅜㅐㅔㅂㄱㄴㅅㅕㅍㅈㅌㅛㅋ"
+	first, rest, _ := strings.Cut(answer, " ")
+	if at := strings.Index(aToZ, first); at >= 0 && len(first) == len("ㅁ") {
+		return strings.TrimSpace(string(rune('a'+at/len("ㅁ"))) + " " + rest)
+	}
+	return answer
 }

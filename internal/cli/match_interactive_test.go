@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -192,6 +193,18 @@ func (w *world) pins(t *testing.T) string {
 		}
 	}
 	return strings.Join(out, "\n")
+}
+
+func TestAnswersMayBeTypedInTheKoreanModeOfTheKeyboard(t *testing.T) {
+	for typed, want := range map[string]string{
+		"ㄴ": "s", "ㅛ": "y", "ㅅ 진격의 거인": "t 진격의 거인", "ㅁ": "a", "ㅋ": "z", "폴더": "폴더", "가": "가", "5": "5", "": "",
+		"ㅋㅋ": "ㅋㅋ", "q": "q",
+	} {
+		p := &prompter{out: io.Discard, lines: bufio.NewReader(strings.NewReader(typed + "\n"))}
+		if got, err := p.read(t.Context(), ""); got != want || err != nil {
+			t.Errorf("%q is read as %q, %v; want %q", typed, got, err, want)
+		}
+	}
 }
 
 func TestAPersonDecidesDoubtfulFiles(t *testing.T) {
