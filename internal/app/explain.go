@@ -15,6 +15,7 @@ import (
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
@@ -203,9 +204,11 @@ func ErrorText(err error) (lang.Text, bool) {
 			e.Requested, e.Budget, e.Used, e.Reserved, ui.Timestamp(e.Renews)), true
 	case *ratelimit.TuningError:
 		return lang.Textf("%s: %s; %s", TuningText(e), lang.Text(e.Reason), config.RemedyText(e)), true
-	case *ratelimit.StoreWarning:
+	case interface{ Message() (string, []any) }: // a warning of the limiter's or the cache's store
 		format, args := e.Message()
 		return lang.Textf(format, args...), true
+	case *lockfile.NotRegularError:
+		return lang.Textf("open %s: %s, not a regular file", e.Path, lang.Text(e.Kind())), true
 	case *redisstore.Fault:
 		return lang.Textf("Redis at %s %s", e.Place, lang.Text(e.Text)), true
 	case *tmdb.ConfigError:

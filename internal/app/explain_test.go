@@ -1,9 +1,14 @@
 package app
 
 import (
+	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/machine"
 )
@@ -21,5 +26,22 @@ func TestEachReasonToStopHasWords(t *testing.T) {
 				t.Errorf("Why says only %q: add a case to it", why)
 			}
 		})
+	}
+}
+
+// People read the errors of packages that don't use lang in their language, too.
+func TestErrorsOfOtherPackagesAreTranslated(t *testing.T) {
+	lang.Use(lang.Korean)
+	lang.UseErrorTexts(ErrorText)
+	defer lang.Use(lang.English)
+	for want, err := range map[string]error{
+		"/c에 캐시를 쓰지 못해 캐시 없이 계속합니다: 디스크에 남은 공간이 없습니다": cache.Warning{
+			Kind: "write", Path: "/c", Err: syscall.ENOSPC,
+		},
+		"/f: 폴더입니다. 일반 파일이어야 합니다": &lockfile.NotRegularError{Path: "/f", Mode: fs.ModeDir},
+	} {
+		if got := lang.Say(lang.TextOf(err)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -66,7 +66,7 @@ func newConfigShow(f *factory) *cobra.Command {
 			if origin {
 				text += "  (" + s.Origin + ")"
 			}
-			lines.add(s.Key, "%s", strings.ReplaceAll(text, ",https://", ", https://")) // so that it can be wrapped
+			lines.add(string(lang.Textf("%s", s.Key)), "%s", strings.ReplaceAll(text, ",https://", ", https://")) // so that it can be wrapped
 		}
 		return lines.write(f.streams.Out, f.streams.OutWidth())
 	})

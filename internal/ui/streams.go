@@ -4,12 +4,13 @@
 package ui
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"sync"
 
 	"golang.org/x/term"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // Streams are a command's standard streams and their properties, as a value that tests can replace.
@@ -83,7 +84,7 @@ func Color(mode string, tty bool, getenv func(string) string) (bool, error) {
 	case "auto":
 		return tty && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb", nil
 	}
-	return false, fmt.Errorf("%q is not a colour mode: auto, always or never", mode)
+	return false, lang.Error("%q is not a colour mode: auto, always or never", mode)
 }
 
 // ANSI attributes for Style.

@@ -6,6 +6,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -226,43 +227,32 @@ type Warning struct {
 }
 
 func (w Warning) Error() string {
-	switch w.Kind {
-	case WarnMemory:
-		return fmt.Sprintf("cache in %s can't be used, this run keeps its own in memory: %v", w.Path, w.Err)
-	case WarnReadOnly:
-		return fmt.Sprintf("cache in %s can't be written, new answers are not kept: %v", w.Path, w.Err)
-	case WarnWrite:
-		return fmt.Sprintf("writing the cache in %s failed, the run continues without it: %v", w.Path, w.Err)
-	case WarnCorrupt:
-		return fmt.Sprintf("%v; set aside as %s", w.Err, w.Path)
-	case WarnLocked:
-		return fmt.Sprintf("cache in %s is locked by a process that does not move: %v", w.Path, w.Err)
-	case WarnRecord:
-		return fmt.Sprintf("a record of the cache in %s is damaged and ignored: %v", w.Path, w.Err)
-	case WarnShared:
-		return fmt.Sprintf("cache in %s is not this user's alone, and who writes there decides its answers: %v",
-			w.Path, w.Err)
-	}
-	return fmt.Sprintf("cache in %s: %v", w.Path, w.Err)
+	format, args := w.Message()
+	return fmt.Sprintf(format, args...)
+}
+
+// Message returns the text of Error as a format of package fmt and its arguments, so that a program can translate it.
+func (w Warning) Message() (format string, args []any) {
+	return cmp.Or(map[WarningKind]string{
+		WarnMemory:   "cache in %s can't be used, this run keeps its own in memory: %v",
+		WarnReadOnly: "cache in %s can't be written, new answers are not kept: %v",
+		WarnWrite:    "writing the cache in %s failed, the run continues without it: %v",
+		WarnCorrupt:  "%[2]v; set aside as %[1]s",
+		WarnLocked:   "cache in %s is locked by a process that does not move: %v",
+		WarnRecord:   "a record of the cache in %s is damaged and ignored: %v",
+		WarnShared:   "cache in %s is not this user's alone, and who writes there decides its answers: %v",
+	}[w.Kind], "cache in %s: %v"), []any{w.Path, w.Err}
 }
 
 func (w Warning) Unwrap() error { return w.Err }
 
 type warningLog struct {
 	callback func(Warning)
-	mu       sync.Mutex
-	warned   map[WarningKind]bool
+	warned   sync.Map // of WarningKind
 }
 
 func (ws *warningLog) warn(w Warning) {
-	ws.mu.Lock()
-	again := ws.warned[w.Kind]
-	if ws.warned == nil {
-		ws.warned = map[WarningKind]bool{}
-	}
-	ws.warned[w.Kind] = true
-	ws.mu.Unlock()
-	if !again && ws.callback != nil {
+	if _, again := ws.warned.LoadOrStore(w.Kind, true); !again && ws.callback != nil {
 		ws.callback(w)
 	}
 }
