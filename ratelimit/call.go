@@ -329,7 +329,7 @@ func (c *call) acceptGrant(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	state, pass, reserved := c.grant.State, c.grant.Pass, c.ask.HasReservation
-	err := l.store.Update(context.Background(), func(at Instant, s *Snapshot) error {
+	err := l.update(context.Background(), func(at Instant, s *Snapshot) error {
 		s.Record(at, core.Report{Owner: l.ownerID, Tuning: &l.tuningFor(at, s).Tuning, Pass: pass, KeepBudget: reserved})
 		return nil
 	})
@@ -353,7 +353,7 @@ func (c *call) abandon() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), minStoreWait)
 	defer cancel()
-	err := l.store.Update(ctx, func(at Instant, s *Snapshot) error {
+	err := l.update(ctx, func(at Instant, s *Snapshot) error {
 		s.Withdraw(at, ticket)
 		if g.Granted {
 			s.Record(at, core.Report{Owner: l.ownerID, Tuning: &l.tuningFor(at, s).Tuning, Pass: g.Pass})
@@ -407,7 +407,7 @@ func (c *call) retry(ctx context.Context, e *Event) error {
 func (c *call) blocked(ctx context.Context) (block Block, refused bool, gauges Gauges, err error) {
 	l := c.l
 	ask := core.PermitRequest{Owner: l.ownerID, Tuning: &l.effectiveTuning.Load().Tuning, MaxWait: c.waitLeft()}
-	err = l.store.Update(ctx, func(at Instant, s *Snapshot) error {
+	err = l.update(ctx, func(at Instant, s *Snapshot) error {
 		block, refused = s.Blocked(at, ask)
 		gauges = s.Gauges(ask.Tuning)
 		return ErrUnchanged

@@ -71,6 +71,7 @@ type Limiter struct {
 	lastReap          atomic.Int64  // ns since started
 	started           time.Time
 	closed            atomic.Bool
+	hasUpdated        atomic.Bool // the store may know of this limiter
 	unreturnedPermits atomic.Int64
 }
 
@@ -168,10 +169,10 @@ func (l *Limiter) Close() error {
 		l.ceiling.renewalTimer.Stop()
 	}
 	l.ceiling.mu.Unlock()
-	if l.offline {
+	if l.offline || !l.hasUpdated.Load() {
 		return nil
 	}
-	err := l.store.Update(context.Background(), func(at Instant, s *Snapshot) error {
+	err := l.update(context.Background(), func(at Instant, s *Snapshot) error {
 		s.Leave(at, l.ownerID)
 		return nil
 	})
@@ -179,6 +180,11 @@ func (l *Limiter) Close() error {
 		return fmt.Errorf("close limiter: %w", err)
 	}
 	return nil
+}
+
+func (l *Limiter) update(ctx context.Context, fn func(Instant, *Snapshot) error) error {
+	l.hasUpdated.Store(true)
+	return l.store.Update(ctx, fn)
 }
 
 // Permit is the right to send one request.
@@ -286,7 +292,7 @@ type update struct {
 
 func (l *Limiter) updateStore(ctx context.Context, u *update) error {
 	u.gauges = Gauges{}
-	err := l.store.Update(ctx, func(at Instant, s *Snapshot) (err error) {
+	err := l.update(ctx, func(at Instant, s *Snapshot) (err error) {
 		u.tuning = l.tuningFor(at, s)
 		t := &u.tuning.Tuning
 		u.orphans = s.FreeOrphans(t)

@@ -179,7 +179,7 @@ func (l *Limiter) renew() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), renewInterval)
 	defer cancel()
-	err := l.store.Update(ctx, func(at Instant, s *Snapshot) error {
+	err := l.update(ctx, func(at Instant, s *Snapshot) error {
 		s.Renew(at, kept, defaultLease)
 		return nil
 	})

@@ -133,7 +133,7 @@ func (l *Limiter) reap(ctx context.Context, interval, patience time.Duration) bo
 	if len(dead) == 0 {
 		return false
 	}
-	err = l.store.Update(ctx, func(at Instant, s *Snapshot) error {
+	err = l.update(ctx, func(at Instant, s *Snapshot) error {
 		s.RemoveDead(at, dead)
 		return nil
 	})

@@ -239,7 +239,7 @@ func (r *Reservation) Release() {
 }
 
 func (l *Limiter) unreserve(n int) {
-	err := l.store.Update(context.Background(), func(at Instant, s *Snapshot) error {
+	err := l.update(context.Background(), func(at Instant, s *Snapshot) error {
 		s.Unreserve(at, l.ownerID, n)
 		return nil
 	})

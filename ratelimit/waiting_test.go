@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -41,6 +42,26 @@ func TestAutoRecoverWaitsAsLongAsItTakes(t *testing.T) {
 		}
 	})
 }
+
+// A run that is answered from the cache writes no file for the limiter.
+func TestCloseOfAnUnusedLimiterWritesNothing(t *testing.T) {
+	dir := t.TempDir()
+	store, err := OpenFileStore(dir, FileOptions{})
+	must(t, err)
+	l, _ := New(Config{Store: store})
+	_ = l.Blocked(t.Context())
+	must(t, errors.Join(l.Close(), store.Close()))
+	if alive, _ := filepath.Glob(filepath.Join(dir, "alive-*")); len(alive) > 0 {
+		t.Errorf("there is %v", alive)
+	}
+	if l, _ := New(Config{Store: closedStore{}}); l.Close() != nil {
+		t.Error("an unused limiter updates its store")
+	}
+}
+
+type closedStore struct{ Store }
+
+func (closedStore) Update(context.Context, func(Instant, *Snapshot) error) error { return ErrClosed }
 
 func TestCloseEndsAllWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
