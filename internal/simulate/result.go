@@ -128,11 +128,7 @@ func newPermitCounter(tunings []ratelimit.Tuning) *permitCounter {
 }
 
 func (g *permitCounter) add(at time.Duration) {
-	gone := 0
-	for gone < len(g.recent) && at-g.recent[gone] >= g.window {
-		gone++
-	}
-	g.recent = append(g.recent[gone:], at)
+	g.recent = append(slices.DeleteFunc(g.recent, func(t time.Duration) bool { return at-t >= g.window }), at)
 	if g.processesNotAsked == 0 {
 		g.peak = max(g.peak, len(g.recent))
 	}
