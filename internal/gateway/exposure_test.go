@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -182,6 +183,8 @@ func TestAHalfClosedClientGetsNoEmptyAnswer(t *testing.T) {
 // The limit of connections from one address also holds for a host that has a whole IPv6 network.
 func TestConnectionsCountForTheirPeer(t *testing.T) {
 	tcp := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 1, Zone: ""} }
+	trusting := &settings{}
+	trusting.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("2001:db8:9::/48"), netip.MustParsePrefix("10.0.0.0/8")}
 	for _, c := range []struct {
 		addr net.Addr
 		want string
@@ -193,8 +196,10 @@ func TestConnectionsCountForTheirPeer(t *testing.T) {
 		{tcp("2001:db8:1:3::3"), "2001:db8:1:3::/64"},
 		{&net.TCPAddr{IP: net.ParseIP("fe80::1"), Zone: "eth0"}, "fe80::/64"},
 		{&net.UnixAddr{Name: "/run/x", Net: "unix"}, ""},
+		{tcp("2001:db8:9::1"), ""}, // trusted proxies
+		{tcp("10.1.2.3"), ""},
 	} {
-		if got := peerOf(c.addr); got != c.want {
+		if got := trusting.peerOf(c.addr); got != c.want {
 			t.Errorf("%v counts for %q, want %q", c.addr, got, c.want)
 		}
 	}

@@ -25,7 +25,7 @@ const pollInterval = 2 * time.Second
 var restartSettings = []string{
 	"serve.listen", "serve.admin_listen", "serve.socket_mode", "serve.socket_group",
 	"tmdb.ca_file", "coordinator", "coordinator_password_file", "coordinator_ca_file", "coordinator_prefix",
-	"state_dir", "cache_dir", "data_dir", "cache.max_size",
+	"limiter.processes", "state_dir", "cache_dir", "data_dir", "cache.max_size",
 	"log.level", "log.format", "log.file", "log.max_size", "log.max_files", "metrics.file", "metrics.textfile",
 }
 

@@ -319,7 +319,7 @@ func (c *connCounter) acquire(peer string) bool {
 	switch {
 	case c.total >= maxConns:
 		why = "total"
-	case c.perPeer[peer] >= maxConnsPerPeer && peer != "" && !c.g.settings.Load().trustsProxy(peer):
+	case c.perPeer[peer] >= maxConnsPerPeer && peer != "":
 		why = "peer"
 	default:
 		c.total++
@@ -365,7 +365,7 @@ func (b boundedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		peer := peerOf(conn.RemoteAddr())
+		peer := b.conns.g.settings.Load().peerOf(conn.RemoteAddr())
 		if b.conns.acquire(peer) {
 			return &countedConn{Conn: conn, release: sync.OnceFunc(func() { b.conns.release(peer) })}, nil
 		}
@@ -374,10 +374,10 @@ func (b boundedListener) Accept() (net.Conn, error) {
 }
 
 // peerOf returns whom a connection counts for: of IPv6 the network of 64 bits, since one host has all of its addresses;
-// "" for a Unix socket.
-func peerOf(addr net.Addr) string {
+// "" for a Unix socket and for a trusted proxy, which have no limit of their own.
+func (s *settings) peerOf(addr net.Addr) string {
 	tcp, ok := addr.(*net.TCPAddr)
-	if !ok {
+	if !ok || s.trustsProxy(hostOf(addr.String())) {
 		return ""
 	}
 	ip := tcp.AddrPort().Addr().Unmap()
