@@ -109,9 +109,6 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 	pin := *s.pin
 	res := d.resolver.ResolveID(ctx, s.Series, pin.Kind, pin.ID)
 	res.DecidedBy = match.DecidedByPin
-	if res.Status == match.Matched {
-		res.Confidence = 1 // whatever the name says
-	}
 	res.Steps = slices.Insert(res.Steps, 0, match.Step{Stage: "pin", Detail: lang.Textf("%s", pin.String())})
 	out := resolution{readings: func(r release.Release) []release.Release { return []release.Release{applyPin(r, pin)} }}
 	switch gone := errors.Is(res.Err, match.ErrNoEntry); {

@@ -323,7 +323,8 @@ const minSimilarity = 0.55 // a less similar title does not match at all
 func (j *resolveJob) accept(c scoredContender, confidence float64, candidates []Candidate, why lang.Text) Resolution {
 	hint := newHint(j.series, c)
 	otherFilm := c.hit.Kind == Movie && c.match.fileSequel.Season+c.match.fileSequel.Part > 0 // of the same film series
-	if c.otherKind || hint.matchedPiece || otherFilm || c.contradictedBy(j.series) {
+	byIDOrPin := confidence == 1
+	if !byIDOrPin && (c.otherKind || hint.matchedPiece || otherFilm || c.contradictedBy(j.series)) {
 		confidence = min(confidence, maxDoubtfulConfidence)
 	}
 	j.addStep("decide", nil, "%s %d %q with confidence %.3f", c.hit.Kind, c.hit.ID, c.hit.Title, confidence)

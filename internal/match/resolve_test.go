@@ -395,6 +395,19 @@ func TestAFilmIsDoubtedForANameWithASeason(t *testing.T) {
 	}
 }
 
+// An id in the path is the user's word: a number or another title in the name doesn't make it less certain.
+func TestAnIDInThePathIsCertain(t *testing.T) {
+	for _, id := range []release.ID{{Source: "tmdb", Value: "23"}, {Source: "imdb", Value: "tt1"}} {
+		w := kin()
+		w.ids = map[string][]int{"imdb tt1": {23}}
+		r := release.Parse("Iron Nightingale 2 (2000).mkv")
+		r.IDs = []release.ID{id}
+		if d := decideOne(w, r); outcome(d) != "movie 23" || d.Confidence != 1 {
+			t.Errorf("%v: %s with confidence %v", id, outcome(d), d.Confidence)
+		}
+	}
+}
+
 func TestResolveTakesOtherSitesIDs(t *testing.T) {
 	for _, row := range []struct {
 		name  string
