@@ -145,8 +145,8 @@ func questionsAbout(s series, entry *match.Entry, decided map[int]match.Decision
 		d := decided[f.Index]
 		var k groupKey
 		switch {
-		case d.Status == match.Ambiguous, d.Status == match.Unmatched, d.Status == match.Matched && d.Season != nil &&
-			d.Confidence < least:
+		case d.Status == match.Ambiguous, d.Status == match.Unmatched, d.Status == match.Matched &&
+			(d.Season != nil || d.Kind == match.Movie) && d.Confidence < least:
 			if s.Title() == "" {
 				k.only = f.Release.Path
 			}

@@ -33,8 +33,10 @@ func TestWhatIsAskedAbout(t *testing.T) {
 	}
 	placed := of(match.Matched, match.TV)
 	placed.Season, placed.Confidence = new(1), 0.95
-	doubtful := placed
-	doubtful.Confidence = 0.85
+	film := of(match.Matched, match.Movie)
+	film.Confidence = 0.95
+	doubtful, doubtfulFilm := placed, film
+	doubtful.Confidence, doubtfulFilm.Confidence = 0.85, 0.85
 	for name, c := range map[string]struct {
 		names   []string
 		decided []match.Decision
@@ -42,7 +44,7 @@ func TestWhatIsAskedAbout(t *testing.T) {
 	}{
 		"nothing": {
 			[]string{"a/T - 01.mkv", "a/T.mkv", "a/T - 02.mkv", "a/T - 03.mkv"},
-			[]match.Decision{placed, of(match.Matched, match.Movie), of(match.Pending, ""), of(match.Skipped, "")},
+			[]match.Decision{placed, film, of(match.Pending, ""), of(match.Skipped, "")},
 			"",
 		},
 		"the entry, once": {
@@ -50,6 +52,7 @@ func TestWhatIsAskedAbout(t *testing.T) {
 			[]match.Decision{of(match.Unmatched, ""), doubtful},
 			"entry:0,1",
 		},
+		"a film that is not sure enough": {[]string{"a/T 2.mkv"}, []match.Decision{doubtfulFilm}, "entry:0"},
 		"each file without a title": {
 			[]string{"....mkv", "video.mp4"},
 			[]match.Decision{of(match.Unmatched, ""), of(match.Unmatched, "")},
