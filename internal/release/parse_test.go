@@ -449,6 +449,10 @@ func TestFilmsInFoldersOfTheirOwnName(t *testing.T) {
 		{"Silver Rail - 07 (2016)/Silver Rail - 07 (2016).mkv", "Silver Rail - 07 2016 movie [] 0"},
 		{"Silver Rail 12 {tmdb-12}/Silver Rail 12 {tmdb-12} - [1080p].mkv", "Silver Rail 12 0 movie [] 0"},
 		{"Silver Rail 12 (2016)/Silver Rail 12 (2016) - part2.mkv", "Silver Rail 12 2016 movie [] 2"},
+		{"Silver Rail - 07 (2016) {tmdb-12}/Silver Rail - 07 (2016).mkv", "Silver Rail - 07 2016 movie [] 0"},
+		{"Silver Rail 12 (2016) [tmdbid-12]/Silver Rail 12 (2016) Bluray-1080p.mkv", "Silver Rail 12 2016 movie [] 0"},
+		{"Silver Rail (2016) {tmdb-12}/Silver Rail (2016) - 07.mkv", "Silver Rail 2016 episode [7] 0"},
+		{"Silver Rail (2016)/Silver Rail (2016) 07.mkv", "Silver Rail 2016 episode [7] 0"},
 		{"Silver Rail (2016)/Silver Rail (2016) - 07.mkv", "Silver Rail 2016 episode [7] 0"},
 		{"Silver Rail (2016) [tmdbid-12]/Silver Rail (2016) [tmdbid-12] - S01E07.mkv", "Silver Rail 2016 episode [7] 0"},
 		{"[Quiet] Silver Rail - 07 (2016)/[Quiet] Silver Rail - 07 (2016).mkv", "Silver Rail 2016 episode [7] 0"},
@@ -466,6 +470,7 @@ func TestFilmsInFoldersOfTheirOwnName(t *testing.T) {
 func TestIDsInThePath(t *testing.T) {
 	for name, want := range map[string]string{
 		"Silver Rail [tmdbid-26209]/Season 1/Silver Rail - S01E02.mkv": "[{tmdb  26209}]",
+		"Silver Rail (2016) {tmdb-12}/Silver Rail (2016) [720p].mkv":   "[{tmdb  12}]",
 		"Silver Rail (2009) {tmdb-26209}.mkv":                          "[{tmdb  26209}]",
 		"Silver Rail (tmdbid=26209).mkv":                               "[{tmdb  26209}]",
 		"Silver Rail {imdb-tt0000001}.mkv":                             "[{imdb  tt0000001}]",
