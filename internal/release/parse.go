@@ -25,7 +25,7 @@ func parse(path string, exists bool) Release {
 	r := Release{Path: path, Name: name, Extension: ext}
 	s := stagesPool.Get().(*stages)
 	defer stagesPool.Put(s)
-	if s.readFilmFolder(&r, base, dirs) {
+	if len(dirs) > 0 && s.readFilmFolder(&r, base, dirs[0]) {
 		return r
 	}
 	base = normalizeName(base)
@@ -123,22 +123,19 @@ var filmFolderName = regexp.MustCompile(`^([^\[({].*?)(?: \((?:19|20)\d\d\))?` +
 
 // readFilmFolder reads "Film 2 - Part 3 (2001) {tmdb-7}/Film 2 - Part 3 (2001) Bluray-1080p". Media servers expect a film
 // in a folder of the same name, so a number in both is part of the title. It returns false for other names.
-func (s *stages) readFilmFolder(r *Release, base string, dirs []string) bool {
-	if len(dirs) == 0 {
-		return false
-	}
-	own := dirs[0]
+func (s *stages) readFilmFolder(r *Release, base, folder string) bool {
+	own := folder
 	if i := strings.LastIndex(own, ") "); i > 0 && !strings.HasPrefix(base, own) {
 		own = own[:i+1] // the ids are in the folder's name alone
 	}
 	if base != own && !strings.HasPrefix(base, own+" ") {
 		return false
 	}
-	m := filmFolderName.FindStringSubmatch(dirs[0])
-	if m == nil || len(m[1]) == len(dirs[0]) || !strings.HasPrefix(base, m[1]) {
+	m := filmFolderName.FindStringSubmatch(folder)
+	if m == nil || len(m[1]) == len(folder) || !strings.HasPrefix(base, m[1]) {
 		return false
 	}
-	p := s.read(normalizeName("Title"+base[len(m[1]):]+dirs[0][len(own):]), false)
+	p := s.read(normalizeName("Title"+base[len(m[1]):]+folder[len(own):]), false)
 	if len(p.titles) != 1 || p.titles[0].Text != "Title" || len(p.marks.seasons)+len(p.marks.episodes) > 0 ||
 		p.numbers.isExtra || p.marks.special != "" {
 		return false
