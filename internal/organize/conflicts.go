@@ -198,7 +198,8 @@ func (v *video) labelSinglePart() {
 	} else if m := singlePartPattern().FindStringSubmatch(stem); m != nil && v.work.Kind == "tv" {
 		n, _ = strconv.Atoi(m[1])
 		hasOtherPart := slices.ContainsFunc(v.entry.videos, func(other *video) bool {
-			return other.sharesEpisode(v) && other.partNumber() > 0 && other.partNumber() != n
+			return other.work.Season == v.work.Season && slices.Equal(other.work.Episodes, v.work.Episodes) &&
+				other.partNumber() > 0 && other.partNumber() != n
 		})
 		if !hasOtherPart && (slices.Contains(v.work.Episodes, n) || strings.Contains(v.episodeTitles, strconv.Itoa(n))) {
 			n = 0 // "Part 2" is the title, as in "S01E02 Part 2"

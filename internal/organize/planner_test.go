@@ -298,6 +298,15 @@ func TestPlans(t *testing.T) {
 			},
 		},
 		{
+			"parts of an episode, one of which has its number", nil,
+			tree("/in/Show S01E02 part1.mkv", "/in/Show S01E02 part2.mkv", "/out/"),
+			[]report.Record{tv("/in/Show S01E02 part1.mkv", 1, 2), tv("/in/Show S01E02 part2.mkv", 1, 2)},
+			[]string{
+				"link Show S01E02 part1.mkv > " + show + "S01E02 - Title 2 - part1.mkv",
+				"link Show S01E02 part2.mkv > " + show + "S01E02 - Title 2 - part2.mkv",
+			},
+		},
+		{
 			"two files that say the same part", nil, tree("/in/Film 2001 CD2.avi", "/in/Film CD2.avi", "/out/"),
 			[]report.Record{film("/in/Film 2001 CD2.avi", 7), film("/in/Film CD2.avi", 7)},
 			[]string{
