@@ -125,12 +125,6 @@ func (m *missingWriter) Close(report.Summary) error {
 }
 
 func (m *missingWriter) gaps(today string) [][]report.Gap {
-	m.holdings.Size = func(path string) int64 {
-		if info, err := os.Stat(path); err == nil {
-			return info.Size()
-		}
-		return 0
-	}
 	for _, text := range m.added {
 		n := m.holdings.Remove(ignoredSeries{text}.has)
 		if m.summary.Ignored += n; n == 0 {
@@ -176,20 +170,23 @@ func (m *missingWriter) renderTable(all [][]report.Gap) []byte {
 		if startsAbsent && !m.wholeSeasons {
 			b.WriteString(lang.Say("Seasons without any file (--whole-seasons lists them):") + "\n")
 		}
+		at := 2
 		if absent && !m.wholeSeasons {
 			m.writeAbsent(&b, gaps)
-			continue
-		}
-		title, ref := ui.Printable(gaps[0].Entry()), "  "+gaps[0].Ref()
-		if m.opts.Width > 0 {
-			title = ui.Cut(title, max(m.opts.Width-len(ref), 12))
-		}
-		b.WriteString(ui.Style(m.opts.Color, ui.Bold, title) + ui.Style(m.opts.Color, ui.Dim, ref) + "\n")
-		for i := range gaps {
-			m.writeSeason(&b, &gaps[i])
+			at = 4
+		} else {
+			title, ref := ui.Printable(gaps[0].Entry()), "  "+gaps[0].Ref()
+			if m.opts.Width > 0 {
+				title = ui.Cut(title, max(m.opts.Width-len(ref), 12))
+			}
+			b.WriteString(ui.Style(m.opts.Color, ui.Bold, title) + ui.Style(m.opts.Color, ui.Dim, ref) + "\n")
+			for i := range gaps {
+				m.writeSeason(&b, &gaps[i])
+			}
 		}
 		if n := gaps[0].Unplaced; n > 0 && !seen[gaps[0].TMDBID] {
-			m.writeLine(&b, 2, "", lang.Textf("%s without an episode may be what is missing", lang.Count(n, "file")))
+			note := lang.Textf("%s without an episode may be what is missing", lang.Count(n, "file"))
+			writeHanging(&b, 0, "", at, note, m.opts.Width)
 		}
 		seen[gaps[0].TMDBID] = true
 	}
@@ -211,7 +208,7 @@ func (m *missingWriter) writeAbsent(b *strings.Builder, gaps []report.Gap) {
 		const spaces, minTitle = 4, 12
 		title = ui.Cut(title, max(m.opts.Width-spaces-ui.Width(tail), minTitle))
 	}
-	m.writeLine(b, 2+ui.Width(title)+2, "  "+title, lang.Textf("%s", tail))
+	writeHanging(b, 0, "  "+title, 2+ui.Width(title)+2, lang.Textf("%s", tail), m.opts.Width)
 }
 
 // writeSeason writes "S02  11 of 12  missing 7", and the files of each episode that exists more than once.
@@ -223,27 +220,23 @@ func (m *missingWriter) writeSeason(b *strings.Builder, g *report.Gap) {
 	}
 	switch {
 	case g.Season == nil, g.Unknown:
-		m.writeLine(b, len(head), head, "the list of its episodes is not available")
+		writeHanging(b, 0, head, len(head), "the list of its episodes is not available", m.opts.Width)
 	case g.IsAbsent():
-		m.writeLine(b, len(head), head, lang.Textf("missing: %s", lang.Count(g.Aired, "episode")))
+		writeHanging(b, 0, head, len(head), lang.Textf("missing: %s", lang.Count(g.Aired, "episode")), m.opts.Width)
 	case len(g.Missing) > 0:
 		have := ui.Pad(lang.Sprintf("%d of %d", g.Present, g.Aired), counts)
-		m.writeLine(b, len(head)+counts+2, head+have+"  ", lang.Textf("missing %s", g.MissingRanges()))
+		writeHanging(b, 0, head+have+"  ", len(head)+counts+2, lang.Textf("missing %s", g.MissingRanges()), m.opts.Width)
 	}
 	indent := strings.Repeat(" ", len(head)+2)
 	for i, d := range g.Duplicates {
 		if i == 0 || g.Duplicates[i-1].Episode != d.Episode {
-			m.writeLine(b, len(head), head, lang.Textf("E%02d exists more than once:", d.Episode))
+			writeHanging(b, 0, head, len(head), lang.Textf("E%02d exists more than once:", d.Episode), m.opts.Width)
 		}
 		b.WriteString(indent + ui.CutLeft(ui.Printable(d.Path), max(m.opts.Width-len(indent), 0)) + "\n")
 		if d.Better != "" {
-			m.writeLine(b, len(indent)+2, indent+"  ", lang.Textf("better: %s", d.Better))
+			writeHanging(b, 0, indent+"  ", len(indent)+2, lang.Textf("better: %s", d.Better), m.opts.Width)
 		}
 	}
-}
-
-func (m *missingWriter) writeLine(b *strings.Builder, at int, head string, text lang.Text) {
-	writeHanging(b, 0, head, at, text, m.opts.Width)
 }
 
 func (m *missingWriter) headline() lang.Text {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"os"
 	"testing"
 
 	"github.com/anivault/anivault/internal/match"
@@ -12,7 +13,12 @@ func TestTheBetterOfSeveralFilesIsNamedWithTheReason(t *testing.T) {
 		r.Parsed = &Parsed{Source: source, Resolution: resolution, Version: version}
 		return r
 	}
-	sizes := map[string]int64{"large": 1_400_000_000, "small": 700_000_000}
+	both := file("large", "", "", 0)
+	both.Episodes = []int{1, 2}
+	t.Chdir(t.TempDir())
+	for path, size := range map[string]int64{"large": 1_400_000_000, "small": 700_000_000} {
+		testfile(t, path, size)
+	}
 	for _, row := range []struct {
 		name         string
 		files        []Record
@@ -22,6 +28,7 @@ func TestTheBetterOfSeveralFilesIsNamedWithTheReason(t *testing.T) {
 		{"resolution", []Record{file("a", "WEB", "1080p", 0), file("b", "WEB", "720p", 2)}, "a", "1080p instead of 720p"},
 		{"version", []Record{file("a", "", "", 0), file("b", "", "", 2)}, "b", "v2 instead of v1"},
 		{"size", []Record{file("small", "", "", 0), file("large", "", "", 0)}, "large", "1.4 GB instead of 700.0 MB"},
+		{"the size of several episodes says nothing", []Record{both, file("small", "", "", 0)}, "", ""},
 		{
 			"what one name alone says",
 			[]Record{file("small", "", "1080p", 0), file("large", "", "", 0)},
@@ -38,7 +45,7 @@ func TestTheBetterOfSeveralFilesIsNamedWithTheReason(t *testing.T) {
 		{"two best files", []Record{file("a", "WEB", "", 0), file("b", "DVD", "", 0), file("c", "WEB", "", 0)}, "", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			h := Holdings{Size: func(path string) int64 { return sizes[path] }}
+			var h Holdings
 			for i := range row.files {
 				h.Add(&row.files[i])
 			}
@@ -53,6 +60,57 @@ func TestTheBetterOfSeveralFilesIsNamedWithTheReason(t *testing.T) {
 				t.Errorf("better: %q (%s), want %q (%s)", better, why, row.better, row.want)
 			}
 		})
+	}
+}
+
+func testfile(t *testing.T, path string, size int64) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(size); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A library of hard links beside what was downloaded has each file once.
+func TestLinksAndPartsAreNoDuplicates(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, path := range []string{"a", "b"} {
+		testfile(t, path, 7)
+	}
+	if err := os.Link("a", "link"); err != nil {
+		t.Skip(err)
+	}
+	part := func(path string, number int) Record {
+		r := fileOf(path, 1, 1)
+		r.Parsed = &Parsed{Part: number}
+		return r
+	}
+	for _, row := range []struct {
+		name  string
+		files []Record
+		want  int // files
+	}{
+		{"two names of one file", []Record{fileOf("a", 1, 1), fileOf("link", 1, 1)}, 0},
+		{"and another file", []Record{fileOf("a", 1, 1), fileOf("link", 1, 1), fileOf("b", 1, 1)}, 2},
+		{"parts", []Record{part("a", 1), part("b", 2)}, 0},
+		{"the same part", []Record{part("a", 2), part("b", 2)}, 2},
+		{"files that do not exist", []Record{fileOf("x", 1, 1), fileOf("y", 1, 1)}, 2},
+	} {
+		var h Holdings
+		for i := range row.files {
+			h.Add(&row.files[i])
+		}
+		files := 0
+		for _, g := range h.Gaps(7, []match.Season{seasonOf(1, "2020-01-01")}, "2026-01-01") {
+			files += len(g.Duplicates)
+		}
+		if files != row.want {
+			t.Errorf("%s: %d duplicates, want %d", row.name, files, row.want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,24 +60,16 @@ type GapSummary struct {
 
 // Holdings collects from records which episodes have files. The zero value is ready to use.
 type Holdings struct {
-	Size func(path string) int64 // the size of a file, 0 if it is not known; nil: no size is compared
-
 	series []*seriesFiles // in the order of their first files
 	byID   map[int]*seriesFiles
 }
 
 type seriesFiles struct {
-	template   Gap // the fields that all gaps of this series share
-	firstFile  map[episodeKey]heldFile
-	duplicates []duplicateFile
+	template Gap // the fields that all gaps of this series share
+	files    map[episodeKey][]heldFile
 }
 
 type episodeKey struct{ season, episode int }
-
-type duplicateFile struct {
-	episodeKey
-	heldFile
-}
 
 // Add adds the file of a record if it belongs to a matched series. It keeps no reference to r.
 func (h *Holdings) Add(r *Record) {
@@ -85,7 +78,7 @@ func (h *Holdings) Add(r *Record) {
 	}
 	s := h.byID[r.TMDBID]
 	if s == nil {
-		s = &seriesFiles{firstFile: map[episodeKey]heldFile{}, template: Gap{
+		s = &seriesFiles{files: map[episodeKey][]heldFile{}, template: Gap{
 			TMDBID: r.TMDBID, Title: strings.Clone(r.Title), OriginalTitle: strings.Clone(r.OriginalTitle), Year: r.Year,
 		}}
 		if h.byID == nil {
@@ -105,11 +98,7 @@ func (h *Holdings) Add(r *Record) {
 	}
 	for _, n := range in.Episodes {
 		at := episodeKey{in.Season, n}
-		if _, there := s.firstFile[at]; there {
-			s.duplicates = append(s.duplicates, duplicateFile{at, file})
-			continue
-		}
-		s.firstFile[at] = file
+		s.files[at] = append(s.files[at], file)
 	}
 }
 
@@ -146,14 +135,17 @@ func (h *Holdings) Gaps(id int, seasons []match.Season, today string) []Gap {
 	listed := map[int]bool{}
 	for _, season := range seasons {
 		listed[season.Number] = true
-		if g := s.compare(season, today, h.Size); g.Unknown || len(g.Missing) > 0 || len(g.Duplicates) > 0 {
+		if g := s.compare(season, today); g.Unknown || len(g.Missing) > 0 || len(g.Duplicates) > 0 {
 			out = append(out, g)
 		}
 	}
-	for _, e := range s.duplicates { // duplicates in seasons that TMDB no longer lists
-		if !listed[e.season] {
-			listed[e.season] = true
-			out = append(out, s.compare(match.Season{Number: e.season, Episodes: []match.Episode{}}, today, h.Size))
+	for at := range s.files { // duplicates in seasons that TMDB no longer lists
+		if !listed[at.season] {
+			listed[at.season] = true
+			g := s.compare(match.Season{Number: at.season, Episodes: []match.Episode{}}, today)
+			if len(g.Duplicates) > 0 {
+				out = append(out, g)
+			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Gap) int { return cmp.Compare(*a.Season, *b.Season) })
@@ -169,7 +161,7 @@ func (h *Holdings) Upcoming(id int, seasons []match.Season, from string) []Gap {
 		g := s.template
 		g.Season = &season.Number
 		for _, e := range season.Episodes {
-			if _, there := s.firstFile[episodeKey{season.Number, e.Number}]; !there && e.AirDate >= from {
+			if s.files[episodeKey{season.Number, e.Number}] == nil && e.AirDate >= from {
 				g.Missing = append(g.Missing, MissingEpisode{e.Number, e.Name, e.AirDate})
 			}
 		}
@@ -180,17 +172,16 @@ func (h *Holdings) Upcoming(id int, seasons []match.Season, from string) []Gap {
 	return out
 }
 
-func (s *seriesFiles) compare(season match.Season, today string, size func(string) int64) Gap {
+func (s *seriesFiles) compare(season match.Season, today string) Gap {
 	g := s.template
 	g.Season, g.Unknown = &season.Number, season.Episodes == nil && season.Number > 0
-	g.Duplicates = s.duplicatesIn(season.Number, size)
+	g.Duplicates = s.duplicatesIn(season.Number)
 	aired := false
 	for i := len(season.Episodes) - 1; i >= 0; i-- {
 		e := season.Episodes[i]
 		aired = e.AirDate != "" && e.AirDate <= today || e.AirDate == "" && aired
-		_, here := s.firstFile[episodeKey{season.Number, e.Number}]
 		switch {
-		case here:
+		case s.files[episodeKey{season.Number, e.Number}] != nil:
 			g.Aired++
 			g.Present++
 		case aired:
@@ -204,23 +195,19 @@ func (s *seriesFiles) compare(season match.Season, today string, size func(strin
 	return g
 }
 
-func (s *seriesFiles) duplicatesIn(season int, size func(string) int64) []EpisodeFile {
-	files := map[int][]heldFile{}
-	for _, e := range s.duplicates {
-		if e.season != season {
+func (s *seriesFiles) duplicatesIn(season int) (out []EpisodeFile) {
+	byNumber := func(a, b episodeKey) int { return cmp.Compare(a.episode, b.episode) }
+	for _, at := range slices.SortedFunc(maps.Keys(s.files), byNumber) {
+		if at.season != season || len(s.files[at]) == 1 {
 			continue
 		}
-		if files[e.episode] == nil {
-			files[e.episode] = []heldFile{s.firstFile[e.episodeKey]}
+		same := distinctFiles(s.files[at])
+		if len(same) == 1 {
+			continue
 		}
-		files[e.episode] = append(files[e.episode], e.heldFile)
-	}
-	var out []EpisodeFile
-	for _, episode := range slices.Sorted(maps.Keys(files)) {
-		same := files[episode]
-		best, why := bestFile(same, size)
+		best, why := bestFile(same)
 		for i, f := range same {
-			out = append(out, EpisodeFile{Episode: episode, Path: f.path})
+			out = append(out, EpisodeFile{Episode: at.episode, Path: f.path})
 			if i == best {
 				out[len(out)-1].Better = why
 			}
@@ -240,6 +227,7 @@ func (s *GapSummary) Add(gaps []Gap) {
 		unknown = unknown || g.Unknown
 		if g.IsAbsent() {
 			s.AbsentSeasons++
+			lacks = lacks || g.Unplaced > 0 // which may be of this season
 			continue
 		}
 		lacks = lacks || g.Unknown || len(g.Missing) > 0
@@ -316,10 +304,12 @@ func (g *Gap) MissingRanges() string {
 // heldFile is the file of an episode, with what its name says about its quality.
 type heldFile struct {
 	path       string
-	source     int // a place in sources, 0 if its name says none
-	resolution int // lines, 0 if its name says none
-	version    int
-	size       int64
+	source     int   // a place in sources, 0 if its name says none
+	resolution int   // lines, 0 if its name says none
+	size       int64 // 0 if it is not known, or of several episodes
+	info       os.FileInfo
+
+	version, part, episodes int
 }
 
 // sources are the sources of releases, the worst first.
@@ -328,21 +318,33 @@ var sources = []string{
 }
 
 func newHeldFile(r *Record) heldFile {
-	f := heldFile{path: strings.Clone(r.Path), version: 1}
+	f := heldFile{path: strings.Clone(r.Path), version: 1, episodes: len(r.Episodes)}
 	if p := r.Parsed; p != nil {
 		f.source = max(0, slices.Index(sources, p.Source))
 		f.resolution, _ = strconv.Atoi(strings.TrimRight(p.Resolution, "pi"))
-		f.version = max(1, p.Version)
+		f.version, f.part = max(1, p.Version), p.Part
 	}
 	return f
 }
 
-// bestFile returns the file that is better than each of the others, and why; why is "" if there is none.
-func bestFile(files []heldFile, size func(string) int64) (best int, why lang.Text) {
-	for i := range files {
-		if size != nil {
-			files[i].size = size(files[i].path)
+// distinctFiles leaves out other names of a file and other parts of an episode, and learns the sizes.
+func distinctFiles(files []heldFile) (out []heldFile) {
+	for _, f := range files {
+		if f.info, _ = os.Stat(f.path); f.info != nil && f.episodes == 1 {
+			f.size = f.info.Size()
 		}
+		if !slices.ContainsFunc(out, func(o heldFile) bool {
+			return os.SameFile(f.info, o.info) || f.part > 0 && o.part > 0 && f.part != o.part
+		}) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// bestFile returns the file that is better than each of the others, and why; why is "" if there is none.
+func bestFile(files []heldFile) (best int, why lang.Text) {
+	for i := range files {
 		if files[i].whyBetter(&files[best]) != "" {
 			best = i
 		}
