@@ -114,7 +114,7 @@ func initConfig(f *factory, cmd *cobra.Command, force bool) error {
 	if f.getenv(tokenVariable) != "" {
 		f.warn("%s is set and overrides the file: unset it afterwards", tokenVariable)
 	}
-	key, err := askKey(f, cfg)
+	key, err := askKey(cmd.Context(), f, cfg)
 	switch {
 	case err != nil:
 		return err
@@ -204,21 +204,45 @@ func storeKey(f *factory, path string, file *config.ExistingFile, key config.Key
 
 // askKey reads a token or v3 API key: without echo from a terminal, else from the first line of stdin. After an empty
 // answer neither is set.
-func askKey(f *factory, cfg *config.Config) (config.Key, error) {
-	file, isFile := f.streams.In.(*os.File)
-	if f.streams.InTTY && isFile {
+func askKey(ctx context.Context, f *factory, cfg *config.Config) (config.Key, error) {
+	if file, isFile := f.streams.In.(*os.File); f.streams.InTTY && isFile {
 		const prompt = "TMDB API Read Access Token (themoviedb.org/settings/api; Enter for none):"
 		fmt.Fprint(f.streams.Err, ui.WrapHanging(lang.Say(prompt), f.streams.ErrWidth()-1, 0)+" ")
-		raw, err := term.ReadPassword(int(file.Fd()))
+		typed, err := readHidden(ctx, file)
 		fmt.Fprintln(f.streams.Err)
-		if err != nil {
-			return config.Key{}, lang.Error("read the token: %w", err)
+		if err != nil { // Ctrl-C, Ctrl-D or a signal
+			return config.Key{}, &exitError{code: max(exitStatusOfSignal(ctx), exitInterrupted)}
 		}
-		return cfg.ReadKey(string(raw))
+		return cfg.ReadKey(typed)
 	}
 	line, err := bufio.NewReader(io.LimitReader(f.streams.In, 64<<10)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return config.Key{}, lang.Error("read the token: %w", err)
 	}
 	return cfg.ReadKey(line)
+}
+
+// readHidden reads a line from a terminal without echo. Ctrl-C, Ctrl-D and the end of ctx are errors: unlike
+// term.ReadPassword, it does not wait on for the line.
+func readHidden(ctx context.Context, terminal *os.File) (string, error) {
+	before, err := term.MakeRaw(int(terminal.Fd()))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = term.Restore(int(terminal.Fd()), before) }() // it can't be helped
+	input := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{terminal, io.Discard}, "")
+	typed := make(chan inputLine, 1)
+	go func() {
+		text, err := input.ReadPassword("")
+		typed <- inputLine{text, err}
+	}()
+	select {
+	case got := <-typed:
+		return got.text, got.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }

@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/anivault/anivault/internal/upstream"
 )
@@ -48,6 +50,30 @@ func TestConfigInitOnATerminal(t *testing.T) {
 			got, err := os.ReadFile(path)
 			if err != nil || string(got) != c.want {
 				t.Errorf("the file: %q, %v", got, err)
+			}
+		})
+	}
+}
+
+// At the question for the token, Ctrl-C and Ctrl-D end the command, and so does a signal. Nothing is written.
+func TestConfigInitIsInterrupted(t *testing.T) {
+	for name, interrupt := range map[string]func(*terminal){
+		"Ctrl-C":  func(term *terminal) { term.press(ctrlC) },
+		"Ctrl-D":  func(term *terminal) { term.press(4) },
+		"SIGTERM": func(term *terminal) { _ = term.cmd.Process.Signal(syscall.SIGTERM) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStand(t, upstream.Scenario{}, "ANIVAULT_TMDB_TOKEN=")
+			term := onTerminal(t, 80, 24, s.env, "config", "init")
+			term.until("for none")
+			time.Sleep(100 * time.Millisecond) // the question stands before the terminal is raw
+			interrupt(term)
+			want := map[bool]int{true: 143, false: 130}[name == "SIGTERM"]
+			if status, raw := term.end(); status != want {
+				t.Errorf("exit status %d, want %d:\n%s", status, want, raw)
+			}
+			if _, err := os.Stat(filepath.Join(s.dir, ".config", "anivault", "config.yaml")); err == nil {
+				t.Error("the config file was written")
 			}
 		})
 	}
