@@ -62,10 +62,7 @@ func printAccounts(f *factory, list []app.AccountView) error {
 		if q := a.Quota; q != nil {
 			quota = fmt.Sprintf("%d+%d of %d/%s", q.Used, q.Reserved, q.Limit, q.Period)
 		}
-		var keys []string
-		for _, k := range a.Keys {
-			keys = append(keys, fmt.Sprintf("%d %s", k.Number, lang.Say(k.Standing)))
-		}
+		keys := mapped(a.Keys, func(k app.KeyView) string { return fmt.Sprintf("%d %s", k.Number, lang.Say(k.Standing)) })
 		lines = append(lines, []string{
 			a.Name, strconv.Itoa(a.Priority), standingText(a), fmt.Sprintf("%d/%s", a.Running, limit), rate, quota,
 			strings.Join(keys, ", "),

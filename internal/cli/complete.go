@@ -10,9 +10,11 @@ import (
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/ratelimit"
 )
 
 // completeNames completes arguments that name a pin, run, client, account or cached answer. The command completion itself refuses
@@ -54,10 +56,7 @@ func pinnedNames(cfg *config.Config) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range set.All() {
-		names = append(names, p.PathOrTitle())
-	}
-	return names, nil
+	return mapped(set.All(), pins.Pin.PathOrTitle), nil
 }
 
 func runIDs(cfg *config.Config) (ids []string, err error) {
@@ -67,10 +66,7 @@ func runIDs(cfg *config.Config) (ids []string, err error) {
 	}
 	defer e.Journals.Close()
 	runs, err := e.Runs()
-	for i := range runs {
-		ids = append(ids, runs[i].ID)
-	}
-	return ids, err
+	return mapped(runs, func(r apply.Run) string { return r.ID }), err
 }
 
 func cachedURLs(cfg *config.Config) (urls []string, err error) {
@@ -87,15 +83,9 @@ func cachedURLs(cfg *config.Config) (urls []string, err error) {
 
 func clientNames(cfg *config.Config) (names []string, err error) {
 	clients, err := cfg.AllClients()
-	for _, c := range clients {
-		names = append(names, c.Name)
-	}
-	return names, err
+	return mapped(clients, func(c config.Client) string { return c.Name }), err
 }
 
 func accountNames(cfg *config.Config) (names []string, _ error) {
-	for _, a := range cfg.LimiterAccounts() {
-		names = append(names, a.Name)
-	}
-	return names, nil
+	return mapped(cfg.LimiterAccounts(), func(a ratelimit.Account) string { return a.Name }), nil
 }

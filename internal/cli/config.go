@@ -23,10 +23,9 @@ import (
 func newConfigPath(f *factory) *cobra.Command {
 	return f.setRun(command("config_path"), nil, func(invocation) error {
 		path, err := config.FilePath(f.configFile, f.environ)
-		if err != nil {
-			return err
+		if err == nil {
+			_, err = fmt.Fprintln(f.streams.Out, path)
 		}
-		_, err = fmt.Fprintln(f.streams.Out, path)
 		return err
 	})
 }
@@ -209,8 +208,8 @@ func askKey(ctx context.Context, f *factory, cfg *config.Config) (config.Key, er
 		const prompt = "TMDB API Read Access Token (themoviedb.org/settings/api; Enter for none):"
 		fmt.Fprint(f.streams.Err, ui.WrapHanging(lang.Say(prompt), f.streams.ErrWidth()-1, 0)+" ")
 		typed, err := readHidden(ctx, file)
-		fmt.Fprintln(f.streams.Err)
 		if err != nil { // Ctrl-C, Ctrl-D or a signal
+			fmt.Fprintln(f.streams.Err)
 			return config.Key{}, &exitError{code: max(exitStatusOfSignal(ctx), exitInterrupted)}
 		}
 		return cfg.ReadKey(typed)
@@ -222,21 +221,16 @@ func askKey(ctx context.Context, f *factory, cfg *config.Config) (config.Key, er
 	return cfg.ReadKey(line)
 }
 
-// readHidden reads a line from a terminal without echo. Ctrl-C, Ctrl-D and the end of ctx are errors: unlike
-// term.ReadPassword, it does not wait on for the line.
+// readHidden reads a line from a terminal without echo. Ctrl-C, Ctrl-D and the end of ctx are errors.
 func readHidden(ctx context.Context, terminal *os.File) (string, error) {
 	before, err := term.MakeRaw(int(terminal.Fd()))
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = term.Restore(int(terminal.Fd()), before) }() // it can't be helped
-	input := term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{terminal, io.Discard}, "")
 	typed := make(chan inputLine, 1)
 	go func() {
-		text, err := input.ReadPassword("")
+		text, err := term.NewTerminal(terminal, "").ReadPassword("")
 		typed <- inputLine{text, err}
 	}()
 	select {

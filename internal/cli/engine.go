@@ -191,11 +191,9 @@ func findUnfinishedRuns(ctx context.Context, cfg *config.Config) ([]unfinishedRu
 		runs, damaged, err = e.Unfinished()
 		return err
 	})
-	var out []unfinishedRun
-	for _, r := range slices.Concat(runs, damaged) {
-		out = append(out, unfinishedRun{r, inProgress && r.Err == nil})
-	}
-	return out, err
+	return mapped(slices.Concat(runs, damaged), func(r apply.Run) unfinishedRun {
+		return unfinishedRun{r, inProgress && r.Err == nil}
+	}), err
 }
 
 // readRuns calls read and reports whether a process is carrying out a run meanwhile. If none is, none can begin before

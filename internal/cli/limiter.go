@@ -136,10 +136,8 @@ func learnedText(s ratelimit.Status) lang.Text {
 	if s.BudgetUsed > 0 {
 		list = append(list, lang.Textf("%d used of the budget %s", s.BudgetUsed, s.Budget))
 	}
-	for _, o := range s.Overrides {
-		list = append(list, lang.Textf("%s=%s", o.Key, o.Value))
-	}
-	return lang.Join(list, ", ")
+	change := func(o ratelimit.Override) lang.Text { return lang.Textf("%s=%s", o.Key, o.Value) }
+	return lang.Join(append(list, mapped(s.Overrides, change)...), ", ")
 }
 
 func newLimiterRules(f *factory) *cobra.Command {

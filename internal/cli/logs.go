@@ -34,11 +34,7 @@ func (f *factory) openLogs(cfg *config.Config, stderr io.Writer, service bool) (
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(cfg.Log.Level)) // config allows only levels
 	format := logging.Format(cfg.Log.Format)
-	var secrets []string
-	for _, s := range cfg.Secrets() {
-		secrets = append(secrets, s.Reveal())
-	}
-	redactor := logging.NewRedactor(secrets...)
+	redactor := logging.NewRedactor(mapped(cfg.Secrets(), config.Secret.Reveal)...)
 	out := &logs{redact: redactor.String}
 	var handlers []slog.Handler
 	switch {

@@ -120,13 +120,11 @@ func (m *manText) text(text string) {
 }
 
 func (m *manText) seeAlso(cmd *cobra.Command) {
-	var pages []string
+	related := commandsWithPages(cmd)
 	if cmd.HasParent() {
-		pages = append(pages, escapeRoff(manName(cmd.Parent())+"(1)"))
+		related = append([]*cobra.Command{cmd.Parent()}, related...)
 	}
-	for _, sub := range commandsWithPages(cmd) {
-		pages = append(pages, escapeRoff(manName(sub)+"(1)"))
-	}
+	pages := mapped(related, func(c *cobra.Command) string { return escapeRoff(manName(c) + "(1)") })
 	m.section("SEE ALSO")
 	m.WriteString(`\fB` + strings.Join(pages, `\fP, \fB`) + "\\fP\n")
 }

@@ -207,9 +207,7 @@ func (o *matchOptions) inputArgs() string {
 			words = append(words, "-0")
 		}
 	}
-	for _, root := range o.roots {
-		words = append(words, ui.ShellWord(root))
-	}
+	words = append(words, mapped(o.roots, ui.ShellWord)...)
 	const most = 200
 	if line := strings.Join(words, " "); len(line) <= most {
 		return line

@@ -161,10 +161,7 @@ var jsonSchemas = []jsonSchema{
 }
 
 func newSchema(f *factory) *cobra.Command {
-	var names []string
-	for _, s := range jsonSchemas {
-		names = append(names, s.name)
-	}
+	names := mapped(jsonSchemas, func(s jsonSchema) string { return s.name })
 	cmd := command("schema")
 	cmd.ValidArgs = names
 	return f.setRun(cmd, nil, func(c invocation) error {
@@ -181,11 +178,16 @@ func newSchema(f *factory) *cobra.Command {
 }
 
 func (s *jsonSchema) document() schema.Schema {
-	var types []reflect.Type
-	for _, o := range s.objects {
-		types = append(types, reflect.TypeOf(o))
+	return schema.Document(s.name+schemaVersion, s.key, mapped(s.objects, reflect.TypeOf)...)
+}
+
+// mapped returns what of returns for each element of list.
+func mapped[T, U any](list []T, of func(T) U) []U {
+	var out []U
+	for _, v := range list {
+		out = append(out, of(v))
 	}
-	return schema.Document(s.name+schemaVersion, s.key, types...)
+	return out
 }
 
 // schemaWriter adds the field "schema" to the first object of an output.

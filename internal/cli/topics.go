@@ -91,8 +91,7 @@ func writeRules(out io.Writer, width int) {
 }
 
 func writeTemplates(_ *cobra.Command, out io.Writer, width int) {
-	fmt.Fprintln(out, reflow(helpText("templates", lang.Current()), width))
-	fmt.Fprintln(out)
+	fmt.Fprintln(out, reflow(helpText("templates", lang.Current()), width)+"\n")
 	names, docs := organize.FieldNames()
 	for i, name := range names {
 		writeHanging(out, 2, "  "+name, 18, docs[i], width)
@@ -196,10 +195,8 @@ var otherJSONOutputs = []struct {
 
 // metricFields returns the fields of a metrics snapshot. Prometheus' text format has the same names with a prefix.
 func metricFields() []report.Field {
-	var out []report.Field
-	for _, f := range metrics.HeadFields {
-		out = append(out, report.Field{Name: f.Name, Doc: f.Help})
-	}
+	field := func(f metrics.Definition) report.Field { return report.Field{Name: f.Name, Doc: f.Help} }
+	out := mapped(metrics.HeadFields, field)
 	for _, d := range metrics.Table {
 		text := string(d.Kind) + ": " + d.Help
 		if d.Label != "" {
