@@ -323,7 +323,13 @@ func (o *organizeRun) strictError(r *organize.Result, incomplete error) error {
 
 func (o *organizeRun) printPlanSummary(r *organize.Result) {
 	s := summarize(o, r)
-	parts := []lang.Text{lang.Textf("%s %s", string(r.Mode), lang.Count(s.Planned, "file"))}
+	copied := 0 // with --or copy, what a link can't reach
+	for i := range r.Units {
+		if r.Units[i].Ops[0].Verb == organize.VerbCopy && r.Mode != organize.ModeCopy {
+			copied += len(r.Units[i].Ops)
+		}
+	}
+	parts := []lang.Text{lang.Textf("%s %s", string(r.Mode), lang.Count(s.Planned-copied, "file"))}
 	skipped, conflicts := "skip %d", "%d in conflict"
 	if o.omittedLines > 0 {
 		parts[0], conflicts = lang.Textf("%s (p lists them)", parts[0]), "%d in conflict (p lists them)"
@@ -334,7 +340,7 @@ func (o *organizeRun) printPlanSummary(r *organize.Result) {
 	for _, c := range []struct {
 		text string
 		n    int
-	}{{skipped, s.Left}, {conflicts, s.Conflicts}, {"%d already in place", s.InPlace}} {
+	}{{"copy %d", copied}, {skipped, s.Left}, {conflicts, s.Conflicts}, {"%d already in place", s.InPlace}} {
 		if c.n > 0 {
 			parts = append(parts, lang.Textf(c.text, lang.Number(c.n)))
 		}
@@ -357,7 +363,13 @@ func (o *organizeRun) printPlanSummary(r *organize.Result) {
 		printHint(o.f.streams, "--on-conflict version keeps several versions of a film side by side (with --layout plex, "+
 			"of an episode too), where their names tell them apart")
 	}
-	if o.recordsFile == "" && !o.match.interactive && s.Left > 0 && !o.f.quiet && o.f.streams.InTTY {
+	isAsked := func(l organize.SkippedFile) bool {
+		return slices.Contains([]organize.Code{
+			organize.CodeLowConfidence, organize.CodeAmbiguous, organize.CodeUnmatched, organize.CodeNoEpisode,
+		}, l.Code)
+	}
+	if o.recordsFile == "" && !o.match.interactive && !o.f.quiet && o.f.streams.InTTY &&
+		slices.ContainsFunc(r.Skipped, isAsked) {
 		printHint(o.f.streams, "with --interactive it asks about the files that it skips, one title at a time")
 	}
 	switch {

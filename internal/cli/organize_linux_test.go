@@ -628,10 +628,56 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 	}
 }
 
+// Ctrl-C at the question for the library's folder ends the run without another message.
+func TestTheQuestionForTheFolderIsInterrupted(t *testing.T) {
+	s := newStand(t, upstream.Scenario{})
+	term := onTerminal(t, 80, 24, s.env, "organize", s.lib, "--to", filepath.Join(s.dir, "out"))
+	term.until(`\[y/N\] $`)
+	term.press(ctrlC)
+	if status, raw := term.end(); status != 130 || strings.Contains(raw, "no such file") {
+		t.Errorf("exit status %d:\n%s", status, raw)
+	}
+}
+
+// Where links can't reach the library, the plan says that it copies, and does not promise that questions help.
+func TestAPlanSaysThatItCopies(t *testing.T) {
+	other, err := os.MkdirTemp("/dev/shm", "anivault-test-")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(other) })
+	s := newStand(t, upstream.Scenario{})
+	if a, b := device(t, other), device(t, s.lib); a == b {
+		t.Skip("/dev/shm is on the same file system")
+	}
+	term := onTerminal(t, 80, 24, s.env, "organize", s.lib, "--to", other)
+	if status, raw := term.end(); status != 0 || strings.Contains(raw, "--interactive") ||
+		!strings.Contains(raw, "Plan: hardlink 0 files, skip 3") {
+		t.Errorf("exit status %d:\n%s", status, raw)
+	}
+	term = onTerminal(t, 80, 24, s.env, "organize", s.lib, "--to", other, "--or", "copy")
+	term.until(`help: $`)
+	if _, err := io.WriteString(term.prompter, "q\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, raw := term.end(); !strings.Contains(raw, "Plan: hardlink 0 files, copy 3.") {
+		t.Error(raw)
+	}
+}
+
+func device(t *testing.T, dir string) uint64 {
+	t.Helper()
+	var info syscall.Stat_t
+	if err := syscall.Stat(dir, &info); err != nil {
+		t.Fatal(err)
+	}
+	return uint64(info.Dev)
+}
+
 // What is unclear is asked about before the plan is shown, and the plan holds the answers.
 func TestOrganizeAsksBeforeItPlans(t *testing.T) {
 	s := newStand(t, upstream.Scenario{})
-	out := filepath.Join(s.dir, "out")
+	out := filepath.Join(s.dir, "new", "out")
 	for _, name := range []string{"Cowboy Bebop - 40.mkv", "Zzz Nothing - 01.mkv"} {
 		if err := os.WriteFile(filepath.Join(s.lib, name), nil, 0o600); err != nil {
 			t.Fatal(err)

@@ -42,7 +42,10 @@ func (o *organizeRun) openRoots(ctx context.Context, args []string) error {
 		if of, ok := errors.AsType[*fs.PathError](err); ok { // its path may be a parent of the folder
 			err = fmt.Errorf("%s: %w", ui.Printable(to.dir), of.Err)
 		}
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
 			if to.dir == set.To {
 				to.flag = "--to"
 			}
@@ -87,7 +90,7 @@ func (o *organizeRun) offerToMakeTarget(ctx context.Context, dir string) bool {
 		return false
 	}
 	yes, err := o.f.confirm(ctx, false, lang.Textf("%s does not exist. Make this folder?", ui.Printable(dir)), "")
-	return err == nil && yes && os.Mkdir(dir, 0o755) == nil
+	return err == nil && yes && os.MkdirAll(dir, 0o755) == nil
 }
 
 func addRoot(roots *[]organize.RootInfo, p organize.RootInfo) int {
