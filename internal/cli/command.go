@@ -66,6 +66,9 @@ func (f *factory) setRun(cmd *cobra.Command, formats []string, do func(invocatio
 		if form == "json" || form == "ndjson" {
 			f.nameSchema(cmd)
 		}
+		for i := 0; i < len(args) && cmd.Name() != "parse"; i++ { // parse reads names, not paths
+			args[i] = config.ExpandHome(args[i], f.getenv("HOME"))
+		}
 		return do(invocation{Command: cmd, args: args, format: form})
 	}
 	return cmd

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/internal/app"
-	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
@@ -58,7 +57,7 @@ func newPin(f *factory) *cobra.Command {
 				return "", err
 			}
 			if old != nil && old.String() != p.String() {
-				return lang.Textf("pinned %s, instead of %s", describePin(p), old.Entry()), nil
+				return lang.Textf("pinned %s, instead of %s", describePin(p), pinTargetText(*old)), nil
 			}
 			return lang.Textf("pinned %s", describePin(p)), nil
 		})
@@ -137,8 +136,7 @@ func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline, force bool)
 	if absent != nil {
 		return absent
 	}
-	if _, refused := errors.AsType[*exitError](err); refused && cmd.Context().Err() == nil {
-		f.warn("can't check whether TMDB has %s: %v", p.Entry(), err)
+	if refused, ok := errors.AsType[*exitError](err); ok && refused.code == exitUnauthorized { // the warning says so
 		return nil
 	}
 	return err
@@ -214,7 +212,6 @@ func pinTargetText(p pins.Pin) string {
 }
 
 func pinSubject(f *factory, arg string) (pins.Pin, error) {
-	arg = config.ExpandHome(arg, f.getenv("HOME"))
 	if _, err := os.Lstat(arg); err != nil {
 		if !strings.Contains(filepath.ToSlash(arg), "/") && !library.IsVideo(arg) {
 			return pins.Pin{Title: arg}, nil
@@ -233,7 +230,7 @@ func newUnpin(f *factory) *cobra.Command {
 		return changePins(f, c.Command, func(s *pins.Set) (lang.Text, error) {
 			var said []lang.Text
 			for _, arg := range c.args {
-				old, err := removePin(s, config.ExpandHome(arg, f.getenv("HOME")))
+				old, err := removePin(s, arg)
 				if err != nil {
 					return "", err
 				}
