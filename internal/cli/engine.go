@@ -143,11 +143,10 @@ func explainApplyError(ctx context.Context, err error, out *apply.Outcome) error
 	if ctx.Err() != nil && out == nil {
 		return &exitError{code: max(exitStatusOfSignal(ctx), exitInterrupted)}
 	}
-	var hint lang.Text
 	if out != nil && out.Run != "" {
-		hint = continueOrUndoHint(out.Run)
+		return &exitError{exitIncomplete, err, continueOrUndoHint(out.Run)}
 	}
-	return &exitError{exitIncomplete, err, hint}
+	return &exitError{code: exitIncomplete, err: err}
 }
 
 func journalHint(err error) lang.Text {

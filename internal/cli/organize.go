@@ -358,18 +358,16 @@ func (o *organizeRun) printPlanSummary(r *organize.Result) {
 		o.f.say("%s of files that swap names: one of each waits as %s meanwhile\n",
 			lang.Count(cycles, "cycle"), organize.TempName(r.ID, 1))
 	}
-	sameTarget := func(l organize.SkippedFile) bool { return l.Code == organize.CodeSameTarget }
-	if !o.f.quiet && !o.options.LabelVersions && slices.ContainsFunc(r.Skipped, sameTarget) {
+	codes := mapped(r.Skipped, func(l organize.SkippedFile) organize.Code { return l.Code })
+	if !o.f.quiet && !o.options.LabelVersions && slices.Contains(codes, organize.CodeSameTarget) {
 		printHint(o.f.streams, "--on-conflict version keeps several versions of a film side by side (with --layout plex, "+
 			"of an episode too), where their names tell them apart")
 	}
-	isAsked := func(l organize.SkippedFile) bool {
-		return slices.Contains([]organize.Code{
-			organize.CodeLowConfidence, organize.CodeAmbiguous, organize.CodeUnmatched, organize.CodeNoEpisode,
-		}, l.Code)
+	asked := []organize.Code{
+		organize.CodeLowConfidence, organize.CodeAmbiguous, organize.CodeUnmatched, organize.CodeNoEpisode,
 	}
 	if o.recordsFile == "" && !o.match.interactive && !o.f.quiet && o.f.streams.InTTY &&
-		slices.ContainsFunc(r.Skipped, isAsked) {
+		slices.ContainsFunc(codes, func(c organize.Code) bool { return slices.Contains(asked, c) }) {
 		printHint(o.f.streams, "with --interactive it asks about the files that it skips, one title at a time")
 	}
 	switch {
