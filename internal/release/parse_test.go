@@ -177,6 +177,8 @@ func TestChineseJapaneseKoreanNames(t *testing.T) {
 		{"銀色鉄道 第２期 第０７話.mp4", "銀色鉄道 s2 e7 episode"},
 		{"[Raws] 銀色鉄道 #07 (MX 1440x1080 H264 AAC).mp4", "銀色鉄道 e7 episode"},
 		{"은빛 철도 7화.mp4", "은빛 철도 e7 episode"},
+		{"은빛 철도 7화 우리말더빙.mp4", "은빛 철도 e7 episode"},
+		{"은빛 철도.국어더빙.mkv", "은빛 철도"},
 		{"은빛 철도의 4기사 07화 1080p.mkv", "은빛 철도의 4기사 e7 episode"},
 		{"【静字幕组】★5周年★[银色铁道/Silver Rail][01-13+Drama][BDRip][720p]", "Silver Rail e1-13 batch"},
 		{"[静字幕组][剧场版][Silver Rail/映画 銀色の鉄道][BDRip]", "Silver Rail movie"},
