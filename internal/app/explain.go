@@ -207,6 +207,12 @@ func ErrorText(err error) (lang.Text, bool) {
 	case interface{ Message() (string, []any) }: // a warning of the limiter's or the cache's store
 		format, args := e.Message()
 		return lang.Textf(format, args...), true
+	case *tmdb.Error:
+		head, _, foreign := strings.Cut(e.Error(), ", not TMDB's own answer (")
+		return lang.Textf("%s, not TMDB's own answer (%s)", head, lang.Text(e.Foreign)), foreign
+	case *tmdb.DecodeError:
+		_, behind, ok := strings.Cut(e.Error(), string(e.Reason))
+		return lang.Textf("tmdb: undecodable answer to %s: %s%s", e.Path, lang.Text(e.Reason), behind), ok
 	case *lockfile.NotRegularError:
 		return lang.Textf("open %s: %s, not a regular file", e.Path, lang.Text(e.Kind())), true
 	case *redisstore.Fault:

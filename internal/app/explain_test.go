@@ -11,6 +11,7 @@ import (
 	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/machine"
+	"github.com/anivault/anivault/tmdb"
 )
 
 // The text says in words what stops requests, never only by the reason's key.
@@ -37,6 +38,12 @@ func TestErrorsOfOtherPackagesAreTranslated(t *testing.T) {
 	for want, err := range map[string]error{
 		"/c에 캐시를 쓰지 못해 캐시 없이 계속합니다: 디스크에 남은 공간이 없습니다": cache.Warning{
 			Kind: "write", Path: "/c", Err: syscall.ENOSPC,
+		},
+		"tmdb: GET /3/tv/1: HTTP 503 Service Unavailable, TMDB의 응답이 아님(JSON 대신 HTML 페이지)": &tmdb.Error{
+			Method: "GET", Path: "/3/tv/1", HTTPStatus: 503, Foreign: tmdb.ReasonHTML,
+		},
+		"tmdb: /3/tv/1의 응답을 해석할 수 없음: 빈 본문 (0 bytes)": &tmdb.DecodeError{
+			Path: "/3/tv/1", Reason: tmdb.ReasonEmpty,
 		},
 		"/f: 폴더입니다. 일반 파일이어야 합니다": &lockfile.NotRegularError{Path: "/f", Mode: fs.ModeDir},
 	} {

@@ -177,7 +177,11 @@ func newCacheExport(f *factory) *cobra.Command {
 
 func newCacheImport(f *factory) *cobra.Command {
 	return f.cacheCommand(command("cache_import"), nil, func(c invocation, store *cache.Store) error {
-		in, err := openInput(f, append(c.args, "-")[0])
+		path := "-"
+		if len(c.args) > 0 {
+			path = c.args[0]
+		}
+		in, err := openInput(f, path)
 		if err != nil {
 			return err
 		}

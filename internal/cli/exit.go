@@ -135,8 +135,10 @@ func printMessage(s ui.Streams, text lang.Text) {
 }
 
 func printHint(s ui.Streams, hint lang.Text) {
-	indent := ui.Width(lang.Sprintf("hint: %s", ""))
-	fmt.Fprintln(s.Err, ui.WrapHanging(lang.Sprintf("hint: %s", hint), s.ErrWidth(), indent))
+	fmt.Fprintln(
+		s.Err,
+		ui.WrapHanging(lang.Sprintf("hint: %s", hint), s.ErrWidth(), ui.Width(lang.Sprintf("hint: %s", ""))),
+	)
 }
 
 type signalError struct{ signal os.Signal }

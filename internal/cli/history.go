@@ -80,7 +80,7 @@ func newHistoryAbandon(f *factory) *cobra.Command {
 	var yes bool
 	cmd := f.setRunWithConfig(command("history_abandon"), nil, func(c invocation) error {
 		return (&applyRun{f: f}).withEngine(c.Context(), c.cfg, func(e *apply.Engine) (*apply.Outcome, error) {
-			run, err := findRun(e, c.args, nil)
+			run, err := findRun(e, c.args, anyRun)
 			switch {
 			case err != nil:
 				return nil, err
@@ -200,7 +200,7 @@ func printRuns(f *factory, runs []apply.Run, atWork bool) error {
 }
 
 func showRun(c invocation, f *factory, e *apply.Engine) error {
-	picked, err := findRun(e, c.args, nil)
+	picked, err := findRun(e, c.args, anyRun)
 	if err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func (a *applyRun) undo(ctx context.Context, cfg *config.Config, args []string, 
 		}
 	}
 	return a.withEngine(ctx, cfg, func(e *apply.Engine) (*apply.Outcome, error) {
-		run, err := findRun(e, args, nil)
+		run, err := findRun(e, args, anyRun)
 		switch {
 		case err != nil:
 			return nil, err

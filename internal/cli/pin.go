@@ -186,11 +186,10 @@ func describePin(p pins.Pin) lang.Text {
 	if p.Title != "" {
 		what = lang.Textf("the title %s", what)
 	}
-	target := pinTargetText(p)
 	if p.Name != "" {
-		target += ", " + ui.Escaped(p.Name)
+		return lang.Textf("%s: %s, %s", what, pinTargetText(p), ui.Escaped(p.Name))
 	}
-	return lang.Textf("%s: %s", what, target)
+	return lang.Textf("%s: %s", what, pinTargetText(p))
 }
 
 // pinTargetText returns the entry, season, offset and episodes of a pin: "tv/1 season 1 offset 12".

@@ -59,12 +59,10 @@ var foreignErrorText atomic.Pointer[func(error) (Text, bool)]
 
 // Use makes l the language of the process.
 func Use(l Language) {
-	if l != Korean {
-		currentCatalogue.Store(nil)
-		return
+	currentCatalogue.Store(nil)
+	if l == Korean {
+		currentCatalogue.Store(koreanCatalogue())
 	}
-	own := koreanCatalogue()
-	currentCatalogue.Store(&own)
 }
 
 // UseErrorTexts sets a function that returns the texts of errors of packages that don't use lang. TextOf calls it with
@@ -104,7 +102,7 @@ var koreanPO string
 
 type message struct{ id, translation string }
 
-var koreanCatalogue = sync.OnceValue(func() map[string]string {
+var koreanCatalogue = sync.OnceValue(func() *map[string]string {
 	messages, err := readPO(strings.NewReader(koreanPO))
 	if err != nil {
 		panic("ko.po: " + err.Error()) // a bug: tests parse it
@@ -113,7 +111,7 @@ var koreanCatalogue = sync.OnceValue(func() map[string]string {
 	for _, m := range messages {
 		own[m.id] = m.translation
 	}
-	return own
+	return &own
 })
 
 // readPO returns the messages of a PO file in order, without the header. It supports comments, msgid and msgstr, whose
@@ -190,7 +188,7 @@ func appendTranslated(b *strings.Builder, text string) {
 // finalSoundOf returns the sound with which a text ends when a Korean reads it aloud. It is unknown after some Latin
 // letters, such as the silent e.
 func finalSoundOf(text string) finalSound {
-	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(text, "\"'`”’)]>"))
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(text, "\"'`”’)]>.!?…"))
 	const firstSyllable, lastSyllable, finals, finalRieul = '가', '힣', 28, 8
 	switch {
 	case last >= firstSyllable && last <= lastSyllable:
@@ -203,7 +201,7 @@ func finalSoundOf(text string) finalSound {
 		return consonant
 	case strings.ContainsRune("2459adfhiorsuvwxyzABCDFGHIJKOPQSUVWXYZ", last): // 이, 사, 오, 구; 브, 스, 비, 에이치
 		return vowel
-	case strings.ContainsRune("178lL", last): // 일, 칠, 팔
+	case strings.ContainsRune("178lLR", last): // 일, 칠, 팔
 		return rieul
 	case strings.ContainsRune("036mnMN", last): // 영, 삼, 육
 		return consonant

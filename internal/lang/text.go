@@ -155,9 +155,6 @@ func Join(texts []Text, separator string) Text {
 	for i, t := range texts {
 		args[i] = t
 	}
-	if len(texts) == 1 {
-		return texts[0]
-	}
 	return Textf(strings.Join(slices.Repeat([]string{"%s"}, len(texts)), separator), args...)
 }
 

@@ -30,8 +30,11 @@ const (
 
 // IsExtra reports whether a file skipped for this reason is an extra of the series or film around it.
 func IsExtra(reason lang.Text) bool {
-	reasons := []lang.Text{SkipTrailer, SkipCreditless, SkipMenu, SkipExtra, SkipExtras, SkipSample}
-	return slices.Contains(reasons, reason)
+	switch reason {
+	case SkipTrailer, SkipCreditless, SkipMenu, SkipExtra, SkipExtras, SkipSample:
+		return true
+	}
+	return false
 }
 
 // IsSample reports whether a file is a sample by its name or that of its folder.
@@ -139,18 +142,20 @@ func folderContextOf(items []item, root bool) folderContext {
 //   - below a root: yes, unless it contains season folders and there are no videos next to it
 //   - directly in a root with videos (a film's folder or a flat library): yes, unless it contains season folders
 //   - directly in a root without videos: no, it is a title
-//   - if anything may be called so ("Other"): only below a root, beside videos or seasons
 func isExtrasFolder(name string, items []item, parent folderContext) bool {
-	if word := strings.TrimSpace(name); isListed("extras beside videos", word) {
-		return !parent.isRoot && (parent.hasVideos || parent.hasSeasons)
-	} else if !isListed("extras", word) {
+	if !isListed("extras", strings.TrimSpace(name)) {
 		return false
 	}
-	seasons := folderContextOf(items, false).hasSeasons
-	for _, it := range items {
-		m := episodeName().FindStringSubmatch(it.name)
-		if it.isVideo && m != nil && lettersOf(yearSuffix().ReplaceAllString(m[1], "")) == lettersOf(name) {
-			return false
+	seasons := false
+	for i := range items {
+		switch it := &items[i]; {
+		case it.isDir:
+			seasons = seasons || IsSeasonFolder(it.name)
+		case it.isVideo:
+			m := episodeName().FindStringSubmatch(it.name)
+			if m != nil && lettersOf(yearSuffix().ReplaceAllString(m[1], "")) == lettersOf(name) {
+				return false
+			}
 		}
 	}
 	if parent.isRoot {
@@ -161,6 +166,11 @@ func isExtrasFolder(name string, items []item, parent folderContext) bool {
 
 var yearSuffix = lazyregexp.New(`[ ._-]*[(\[]?(?:19|20)\d\d[)\]]?$`)
 
-func lettersOf(s string) string { return strings.ToLower(separators.Replace(s)) }
-
-var separators = strings.NewReplacer(" ", "", ".", "", "_", "", "-", "", "[", "", "]", "", "(", "", ")", "")
+func lettersOf(s string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" ._-[]()", r) {
+			return -1
+		}
+		return r
+	}, strings.ToLower(s))
+}

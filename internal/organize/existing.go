@@ -35,17 +35,14 @@ type folderName struct {
 }
 
 func parseFolderName(name string) (f folderName) {
-	f.title = name
-	if i := strings.IndexAny(name, "[{("); i < 0 || !strings.ContainsAny(name[i:], "-=tT") {
-		return f // a quick check that excludes most names
-	}
+	rest := name
 	for _, m := range folderTag().FindAllStringSubmatch(name, -1) {
-		f.title, f.edition = strings.Replace(f.title, m[0], "", 1), cmp.Or(f.edition, m[4])
+		rest, f.edition = strings.Replace(rest, m[0], "", 1), cmp.Or(f.edition, m[4])
 		if m[4] == "" {
 			f.ids = append(f.ids, strings.ToLower(cmp.Or(m[1], "imdb")+"-"+m[2]+m[3]))
 		}
 	}
-	f.title = strings.TrimSpace(f.title)
+	f.title = strings.TrimSpace(rest)
 	return f
 }
 
@@ -176,10 +173,7 @@ func (d *folderIndex) subfoldersBy(f *folder, key string) []string {
 // titleKey returns the year after the letters and digits of a title, because programs write titles differently: without
 // punctuation and accents, with "and" for "&", and "Show, The" for "The Show". It returns "" for a title without any.
 func titleKey(title, year string) string {
-	if strings.Contains(title, ", ") {
-		title = trailingArticle().ReplaceAllString(title, "$2 $1")
-	}
-	title = strings.ReplaceAll(title, "&", "and")
+	title = strings.ReplaceAll(trailingArticle().ReplaceAllString(title, "$2 $1"), "&", "and")
 	latin := false
 	letters := strings.Map(func(r rune) rune {
 		if isAccent := unicode.Is(unicode.Mn, r) && latin; !isAccent {
@@ -316,14 +310,12 @@ func (d *folderIndex) findSeasonFolder(
 // seasonOf returns the season that a folder in a show's folder holds by its name alone, such as "Season 1", "Specials",
 // "S01", "1" or "Show - Season 1"; -1 if the name says none, a part of a season, or what a release is.
 func seasonOf(show *folder, name string) int {
-	if strings.Trim(name, "0123456789") == "" {
-		name = "Season " + name
-	}
-	r := release.Parse(name + "/x.mkv")
-	of, title := r.Folder, yearSuffix().ReplaceAllString(parseFolderName(path.Base(show.path)).title, "$1")
-	if len(of.Seasons) == 1 && !r.Extra && r.Group == "" && r.SeasonPart() == 0 &&
-		(of.Title == "" || titleKey(of.Title, "") == titleKey(title, "")) {
-		return of.Seasons[0]
+	title := yearSuffix().ReplaceAllString(parseFolderName(path.Base(show.path)).title, "$1")
+	r := release.Parse(path.Join(title, name, "01.mkv"))
+	alone := release.Parse(name + "/x.mkv").Folder.Title // "" for "Season 1"
+	if season, known := r.Season(); known && !r.Extra && r.Group == "" && r.SeasonPart() == 0 &&
+		(alone == "" || strings.Trim(name, "0123456789") == "" || titleKey(alone, "") == titleKey(title, "")) {
+		return season
 	}
 	return -1
 }
@@ -410,7 +402,7 @@ func (d *folderIndex) foldersWithin(target int, at *targetFolder, depth int) []*
 
 // noVideoFolder matches what media servers put beside videos, and their folders of extras that other folders may be
 // called, too.
-var noVideoFolder = lazyregexp.New(`(?i)\.trickplay$|^(?:other|scenes|clips)$`)
+var noVideoFolder = lazyregexp.New(`(?i)\.trickplay$|^(?:other|scenes|shorts|clips)$`)
 
 // planRenames plans to rename a video that is in a library folder. If it already has the planned name, its other names
 // in that folder are only reported.
