@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -31,16 +29,9 @@ func ours(settings string) maker { return oursOver(settings, false) }
 func oursAlone(settings string) maker { return oursOver(settings, true) }
 
 func oursOver(settings string, alone bool) maker {
-	t := ratelimit.Default()
-	for _, word := range strings.Fields(settings) {
-		key, value, _ := strings.Cut(word, "=")
-		f, ok := ratelimit.FieldByKey(key)
-		if !ok {
-			panic("no setting " + key)
-		}
-		if err := f.Set(&t, value); err != nil {
-			panic(err)
-		}
+	t, err := virtual.Tuning(settings)
+	if err != nil {
+		panic(err) // a setting of these files
 	}
 	return func(server http.RoundTripper) (func() peers.Do, func()) {
 		store := ratelimit.NewMemoryStore()
@@ -62,18 +53,6 @@ func oursOver(settings string, alone bool) maker {
 				_ = l.Close()
 			}
 		}
-	}
-}
-
-// answer makes an answer. Only a bad one has a Retry-After.
-func answer(req *http.Request, status int, retryAfter string) *http.Response {
-	h := http.Header{"Content-Type": {"application/json"}}
-	if status != http.StatusOK && retryAfter != "" {
-		h.Set("Retry-After", retryAfter)
-	}
-	return &http.Response{
-		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: h, Body: io.NopCloser(strings.NewReader("{}")), Request: req,
 	}
 }
 

@@ -42,11 +42,11 @@ func (s *quotaServer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if minute := int(time.Since(s.start).Minutes()); minute != s.minute {
 		s.minute, s.used = minute, 0
 	}
-	status, took := http.StatusTooManyRequests, 10*time.Millisecond
+	status, after, took := http.StatusTooManyRequests, "5", 10*time.Millisecond
 	if s.used < quota {
 		s.used++
 		load := min(float64(s.used)/quota, 0.95)
-		status, took = http.StatusOK, time.Duration(0.2/(1-load)*jittered(0.2)*float64(time.Second))
+		status, after, took = http.StatusOK, "", time.Duration(0.2/(1-load)*jittered(0.2)*float64(time.Second))
 	} else {
 		s.refused++
 	}
@@ -54,7 +54,7 @@ func (s *quotaServer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := peers.Sleep(req.Context(), took); err != nil {
 		return nil, err
 	}
-	return answer(req, status, "5"), nil
+	return virtual.Response(req, status, after)
 }
 
 // backsOff is the retry of all of that simulation's clients: three times, from half a second on, or Retry-After.

@@ -51,7 +51,7 @@ func (s *failing) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := peers.Sleep(req.Context(), gap(100)); err != nil {
 		return nil, err
 	}
-	return answer(req, status, ""), nil
+	return virtual.Response(req, status, "")
 }
 
 // retryBucket lets a call be tried again for a token. Every call brings a share of one.

@@ -40,10 +40,10 @@ func (s *envoy) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if s.tokens == 0 {
 		s.refused++
-		return answer(req, http.StatusTooManyRequests, ""), nil
+		return virtual.Response(req, http.StatusTooManyRequests, "")
 	}
 	s.tokens--
-	return answer(req, http.StatusOK, ""), nil
+	return virtual.Response(req, http.StatusOK, "")
 }
 
 // unlimitedBackoff (UB) waits longer with each try, at most about half a minute.

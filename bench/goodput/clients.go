@@ -9,10 +9,7 @@ import (
 )
 
 // ours are the settings of this project's clients. Peers that need a rate send 35 a second.
-var ours = map[string]map[string]string{
-	"ours":       nil,
-	"ours-tuned": {"rate_base": "45", "ceiling": "48"},
-}
+var ours = map[string]string{"ours": "", "ours-tuned": "rate_base=45 ceiling=48"}
 
 const peerRate = 35
 
@@ -28,21 +25,6 @@ func newClient(name string, store ratelimit.Store, states *states) (virtual.NewC
 	if !ok {
 		return nil, fmt.Errorf("no client %q", name)
 	}
-	t, err := tuning(settings)
+	t, err := virtual.Tuning(settings)
 	return virtual.Ours(store, t, ratelimit.Hooks{OnTransition: states.add}), err
-}
-
-// tuning returns the defaults with some settings changed.
-func tuning(settings map[string]string) (ratelimit.Tuning, error) {
-	t := ratelimit.Default()
-	for key, value := range settings {
-		f, ok := ratelimit.FieldByKey(key)
-		if !ok {
-			return t, fmt.Errorf("no setting %q", key)
-		}
-		if err := f.Set(&t, value); err != nil {
-			return t, err
-		}
-	}
-	return t, nil
 }

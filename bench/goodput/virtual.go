@@ -140,14 +140,14 @@ func (t *table) run(r row, together virtual.Together) error {
 
 // client makes a client of the row.
 func (r row) client(name string) (virtual.NewClient, error) {
-	settings := map[string]string(nil)
+	settings := ""
 	if r.tuned {
 		settings = ours["ours-tuned"]
 	}
 	if maker, ok := peers.Makers[name]; ok {
 		return virtual.Peer(maker, r.rate()), nil
 	}
-	t, err := tuning(settings)
+	t, err := virtual.Tuning(settings)
 	return virtual.Ours(ratelimit.NewMemoryStore(), t, ratelimit.Hooks{}), err
 }
 

@@ -140,16 +140,14 @@ func (p *program) once(ctx context.Context) (took, cpu time.Duration, err error)
 	cmd := exec.CommandContext(ctx, p.args[0], p.args[1:]...)
 	var out, stderr bytes.Buffer
 	cmd.Env, cmd.Stdout, cmd.Stderr = p.env, &out, &stderr
-	start := time.Now()
-	err = cmd.Run()
-	took = time.Since(start)
+	usage, err := kit.Run(cmd)
 	if err == nil && out.Len() == 0 {
 		err = errors.New("it printed nothing")
 	}
 	if err != nil {
 		return 0, 0, fmt.Errorf("%w: %s", err, stderr.String())
 	}
-	return took, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+	return usage.Took, usage.CPU, nil
 }
 
 // ms returns a quantile in milliseconds.

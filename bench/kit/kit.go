@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/tmdbfake"
+	"github.com/anivault/anivault/internal/tmdbfake/catalogfile"
 )
 
 // Machine returns a line about the machine and its load: figures are worth little
@@ -95,6 +96,33 @@ func Fairness(shares []int) float64 {
 		return 0
 	}
 	return sum * sum / (float64(len(shares)) * squares)
+}
+
+// Usage is what a process took.
+type Usage struct {
+	Took, CPU time.Duration
+	Peak      int64 // bytes of memory
+}
+
+// Run runs a process to its end and measures it.
+func Run(cmd *exec.Cmd) (Usage, error) {
+	start := time.Now()
+	err := cmd.Run()
+	u := Usage{Took: time.Since(start)}
+	if s := cmd.ProcessState; s != nil {
+		u.CPU, u.Peak = s.UserTime()+s.SystemTime(), peak(s)
+	}
+	return u, err
+}
+
+// Catalogue returns a catalogue of series that are called by [Title], with ids from first on.
+func Catalogue(series, first, episodes int) (*tmdbfake.Catalogue, error) {
+	var lines strings.Builder
+	for i := range series {
+		fmt.Fprintf(&lines, `{"kind":"tv","tmdb_id":%d,"titles":[{"lang":"en","type":"main","title":%q}],`+
+			`"year":%d,"seasons":[{"season":1,"episodes":%d}]}`+"\n", first+i, Title(i), 1970+i%50, episodes)
+	}
+	return catalogfile.Read(strings.NewReader(lines.String()))
 }
 
 // Library creates empty files of invented series whose titles begin with a name.

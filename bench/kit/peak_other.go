@@ -4,5 +4,5 @@ package kit
 
 import "os"
 
-// Peak is not known here.
-func Peak(*os.ProcessState) int64 { return 0 }
+// peak is not known here.
+func peak(*os.ProcessState) int64 { return 0 }

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Peak is the most memory that the process had at once, in bytes.
-func Peak(s *os.ProcessState) int64 {
+// peak is the most memory that the process had at once, in bytes.
+func peak(s *os.ProcessState) int64 {
 	usage, ok := s.SysUsage().(*syscall.Rusage)
 	if !ok {
 		return 0

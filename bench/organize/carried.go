@@ -21,7 +21,7 @@ type pairs [][2]string
 type timing struct{ took, cpu []float64 }
 
 func (t *timing) add(r result) {
-	t.took, t.cpu = append(t.took, r.took.Seconds()), append(t.cpu, r.cpu.Seconds())
+	t.took, t.cpu = append(t.took, r.Took.Seconds()), append(t.cpu, r.CPU.Seconds())
 }
 
 // bare measures a loop of this process.
@@ -37,7 +37,7 @@ func bare(do func() error) (result, error) {
 		err = syscall.Getrusage(syscall.RUSAGE_SELF, &after)
 	}
 	cpu := time.Duration(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
-	return result{took: took, cpu: cpu}, err
+	return result{Usage: kit.Usage{Took: took, CPU: cpu}}, err
 }
 
 // read returns what a plan of a mode would do.
@@ -163,8 +163,8 @@ func (b bench) carryOut(files, runs int) error {
 				}
 				if i > 0 && steps[i-1].name == "plan alone" {
 					n := len(times[i-1].took) - 1
-					r.took -= time.Duration(times[i-1].took[n] * float64(time.Second))
-					r.cpu -= time.Duration(times[i-1].cpu[n] * float64(time.Second))
+					r.Took -= time.Duration(times[i-1].took[n] * float64(time.Second))
+					r.CPU -= time.Duration(times[i-1].cpu[n] * float64(time.Second))
 				}
 				times[i].add(r)
 			}
@@ -218,8 +218,8 @@ func (b bench) cutOff(files int) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%-34s %9.2f %9.2f\n", fmt.Sprintf("apply --resume, half of %d done", files), r.took.Seconds(),
-		r.cpu.Seconds())
+	fmt.Printf("%-34s %9.2f %9.2f\n", fmt.Sprintf("apply --resume, half of %d done", files), r.Took.Seconds(),
+		r.CPU.Seconds())
 	if _, err := b.exec(io.Discard, "undo", "--quiet"); err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"flag"
@@ -17,11 +16,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/anivault/anivault/bench/kit"
 	"github.com/anivault/anivault/internal/tmdbfake"
-	"github.com/anivault/anivault/internal/tmdbfake/catalogfile"
 )
 
 func main() {
@@ -48,7 +45,10 @@ func run(ctx context.Context, bin, only string, shows, episodes, runs int) error
 	}
 	fmt.Println(kit.Machine())
 	lib, out := filepath.Join(tmp, "lib"), filepath.Join(tmp, "out")
-	cat, err := fill(lib, shows, episodes)
+	if err := fill(lib, shows, episodes); err != nil {
+		return err
+	}
+	cat, err := kit.Catalogue(shows, 1000, episodes)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func run(ctx context.Context, bin, only string, shows, episodes, runs int) error
 	defer server.Close()
 	b := bench{bin, append(kit.Env(tmp, server.URL()), "ANIVAULT_RATE_BASE=400", "ANIVAULT_CEILING=400"), lib, out}
 	fmt.Printf("\n%d files, the median of %d runs\n\n", shows*episodes, runs)
-	if err := b.match(); err != nil { // cold
+	if _, err := b.match(); err != nil { // cold
 		return err
 	}
 	if strings.Contains(only, "plans") {
@@ -85,7 +85,7 @@ func (b bench) plans(runs int) (err error) {
 		name string
 		do   func() (result, error)
 	}{
-		{"match, warm", b.timedMatch},
+		{"match, warm", b.match},
 		{"plan, all to do", b.plan},
 		{"the same, to a file", b.save},
 		{"", b.link},
@@ -97,14 +97,14 @@ func (b bench) plans(runs int) (err error) {
 			if last, err = step.do(); err != nil {
 				return fmt.Errorf("%s: %w", step.name, err)
 			}
-			took, cpu = append(took, last.took.Seconds()), append(cpu, last.cpu.Seconds())
+			took, cpu = append(took, last.Took.Seconds()), append(cpu, last.CPU.Seconds())
 			if step.name == "" {
 				break
 			}
 		}
 		if step.name != "" {
 			fmt.Printf("%-28s %9.3f %9.3f %9.1f %9d %9d %9d\n", step.name, kit.Quantile(took, 0.5), kit.Quantile(cpu, 0.5),
-				float64(last.peak)/1e6,
+				float64(last.Peak)/1e6,
 				last.Planned, last.InPlace, last.Left+last.Conflicts)
 		}
 	}
@@ -122,10 +122,7 @@ type bench struct {
 
 // result is how long a run took, and its summary where it has one.
 type result struct {
-	took time.Duration
-	cpu  time.Duration // of all its threads
-	peak int64
-	Type string `json:"type"`
+	kit.Usage
 	summary
 }
 
@@ -139,20 +136,11 @@ type summary struct {
 func (b bench) exec(out io.Writer, args ...string) (result, error) {
 	cmd := exec.Command(b.bin, args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = b.env, out, os.Stderr
-	start := time.Now()
-	err := cmd.Run()
-	return result{
-		took: time.Since(start), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
-		peak: kit.Peak(cmd.ProcessState),
-	}, err
+	usage, err := kit.Run(cmd)
+	return result{Usage: usage}, err
 }
 
-func (b bench) match() error {
-	_, err := b.exec(io.Discard, "match", "--quiet", b.lib)
-	return err
-}
-
-func (b bench) timedMatch() (result, error) { return b.exec(io.Discard, "match", "--quiet", b.lib) }
+func (b bench) match() (result, error) { return b.exec(io.Discard, "match", "--quiet", b.lib) }
 
 // save makes a plan's text.
 func (b bench) save() (result, error) {
@@ -188,54 +176,30 @@ func (t *tail) Write(p []byte) (int, error) {
 
 // link carries a plan out by bare links.
 func (b bench) link() (result, error) {
-	cmd := exec.Command(b.bin, "organize", "--quiet", "--format", "ndjson", "--to", b.out, b.lib)
-	cmd.Env, cmd.Stderr = b.env, os.Stderr
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		return result{}, err
+	all, err := b.read("hardlink")
+	if err == nil {
+		err = all.folders()
 	}
-	if err := cmd.Start(); err != nil {
-		return result{}, err
+	if err == nil {
+		err = all.each(os.Link)
 	}
-	lines := bufio.NewScanner(pipe)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var op struct{ Source, Target, Status string }
-		if err := json.Unmarshal(lines.Bytes(), &op); err != nil {
-			return result{}, err
-		}
-		if op.Status != "planned" {
-			continue
-		}
-		if err := os.MkdirAll(filepath.Dir(op.Target), 0o700); err != nil {
-			return result{}, err
-		}
-		if err := os.Link(op.Source, op.Target); err != nil {
-			return result{}, err
-		}
-	}
-	return result{}, cmd.Wait()
+	return result{}, err
 }
 
-// fill makes a library of series in folders of their own, and the catalogue that knows them.
-func fill(lib string, shows, episodes int) (*tmdbfake.Catalogue, error) {
-	var lines strings.Builder
+// fill makes a library of series in folders of their own.
+func fill(lib string, shows, episodes int) error {
 	for i := range shows {
 		title := kit.Title(i)
-		fmt.Fprintf(&lines,
-			`{"kind":"tv","tmdb_id":%d,"titles":[{"lang":"en","type":"main","title":%q}],`+
-				`"year":%d,"seasons":[{"season":1,"episodes":%d}]}`+"\n",
-			1000+i, title, 1970+i%50, episodes)
 		dir := filepath.Join(lib, title)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, err
+			return err
 		}
 		for e := range episodes {
 			file := filepath.Join(dir, fmt.Sprintf("[G] %s - S01E%02d [1080p].mkv", title, e+1))
 			if err := os.WriteFile(file, nil, 0o600); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return catalogfile.Read(strings.NewReader(lines.String()))
+	return nil
 }

@@ -1,7 +1,6 @@
 // Command rematch measures how fast a library that has not changed is matched again: wall time, CPU time and peak
 // memory of the whole process, beside two floors of walking the same tree: the standard library's walk with the size
-// and time of each file, and anivault's own, which also follows links and judges what is media. A small library shows
-// what it costs to start.
+// and time of each file, and anivault's own, which also follows links and judges what is media.
 //
 //	go run -C bench ./rematch [-files 100000] [-folder 50] [-runs 5] [-before BIN]
 //
@@ -12,7 +11,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -62,8 +60,8 @@ func run(bin, before string, files, folder, runs int) error {
 	if bin, err = kit.Anivault(context.Background(), tmp, bin); err != nil {
 		return err
 	}
-	lib, few := filepath.Join(tmp, "lib"), filepath.Join(tmp, "few")
-	if err := errors.Join(fill(lib, files, folder), fill(few, 10, 10)); err != nil {
+	lib := filepath.Join(tmp, "lib")
+	if err := fill(lib, files, folder); err != nil {
 		return err
 	}
 	fake, server, err := kit.StandIn(tmdbfake.Config{})
@@ -94,10 +92,9 @@ func run(bin, before string, files, folder, runs int) error {
 		{"walk alone: our own", func() (result, error) { return timed(lib, ownWalk) }},
 	}
 	for _, p := range programs {
-		match := func(lib string) func() (result, error) { return func() (result, error) { return p.match(lib) } }
-		cold = append(cold, step{"match, cold" + p.name, match(lib)}, step{"10 files, cold" + p.name, match(few)})
-		warm = append(warm, step{"match, warm" + p.name, match(lib)}, step{"10 files, warm" + p.name, match(few)},
-			step{"version (start alone)" + p.name, p.start})
+		match := func() (result, error) { return p.match(lib) }
+		cold = append(cold, step{"match, cold" + p.name, match})
+		warm = append(warm, step{"match, warm" + p.name, match})
 	}
 	if err := measure(1, cold); err != nil {
 		return err
@@ -112,11 +109,9 @@ type step struct {
 }
 
 type result struct {
-	took     time.Duration
-	cpu      time.Duration // user and system; 0: not known
-	files    int
-	peak     int64 // bytes; 0: not known
-	requests int
+	kit.Usage // zero but for Took: not known
+	files     int
+	requests  int
 }
 
 // measure does the steps in turns, so that what else the machine does hits all of them alike, and prints medians.
@@ -132,11 +127,11 @@ func measure(runs int, steps []step) error {
 		}
 	}
 	for i, s := range steps {
-		slices.SortFunc(all[i], func(a, b result) int { return cmp.Compare(a.took, b.took) })
+		slices.SortFunc(all[i], func(a, b result) int { return cmp.Compare(a.Took, b.Took) })
 		r := all[i][runs/2]
-		slices.SortFunc(all[i], func(a, b result) int { return cmp.Compare(a.cpu, b.cpu) })
-		fmt.Printf("%-30s %10.3f %8.3f %12.0f %10.1f %9d\n", s.name, r.took.Seconds(), all[i][runs/2].cpu.Seconds(),
-			float64(r.files)/r.took.Seconds(), float64(r.peak)/1e6, r.requests)
+		slices.SortFunc(all[i], func(a, b result) int { return cmp.Compare(a.CPU, b.CPU) })
+		fmt.Printf("%-30s %10.3f %8.3f %12.0f %10.1f %9d\n", s.name, r.Took.Seconds(), all[i][runs/2].CPU.Seconds(),
+			float64(r.files)/r.Took.Seconds(), float64(r.Peak)/1e6, r.requests)
 	}
 	return nil
 }
@@ -145,28 +140,17 @@ func measure(runs int, steps []step) error {
 func (b bench) match(lib string) (result, error) {
 	before := len(b.fake.Journal())
 	var out lines
-	r, err := b.exec(&out, "match", "--quiet", lib)
-	r.files, r.requests = int(out)-1, len(b.fake.Journal())-before
-	return r, err
-}
-
-// start runs the program for nothing.
-func (b bench) start() (result, error) { return b.exec(new(lines), "version") }
-
-func (b bench) exec(out *lines, args ...string) (result, error) {
-	cmd := exec.Command(b.bin, args...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = b.env, out, os.Stderr
-	start := time.Now()
-	err := cmd.Run()
-	state := cmd.ProcessState
-	return result{took: time.Since(start), cpu: state.UserTime() + state.SystemTime(), peak: kit.Peak(state)}, err
+	cmd := exec.Command(b.bin, "match", "--quiet", lib)
+	cmd.Env, cmd.Stdout, cmd.Stderr = b.env, &out, os.Stderr
+	usage, err := kit.Run(cmd)
+	return result{usage, int(out) - 1, len(b.fake.Journal()) - before}, err
 }
 
 // timed measures a walk in this process.
 func timed(lib string, walk func(string) (int, error)) (result, error) {
 	start := time.Now()
 	n, err := walk(lib)
-	return result{took: time.Since(start), files: n}, err
+	return result{Usage: kit.Usage{Took: time.Since(start)}, files: n}, err
 }
 
 // fill makes a library of folders of one series each.

@@ -28,7 +28,6 @@ import (
 
 	"github.com/anivault/anivault/bench/kit"
 	"github.com/anivault/anivault/internal/tmdbfake"
-	"github.com/anivault/anivault/internal/tmdbfake/catalogfile"
 	"github.com/anivault/anivault/internal/upstream"
 	"golang.org/x/sync/errgroup"
 )
@@ -117,7 +116,10 @@ type trial struct {
 
 // run runs the processes and records its results.
 func (t *trial) run(ctx context.Context) error {
-	catalogue, err := t.fill()
+	if err := t.fill(); err != nil {
+		return err
+	}
+	catalogue, err := kit.Catalogue(t.processes*t.series, firstID, 12)
 	if err != nil {
 		return err
 	}
@@ -153,22 +155,18 @@ func (t *trial) run(ctx context.Context) error {
 // firstID is the number of the first series.
 const firstID = 900_000
 
-// fill makes the libraries of all processes and the catalogue that knows their series.
-func (t *trial) fill() (*tmdbfake.Catalogue, error) {
-	var lines strings.Builder
+// fill makes the libraries of all processes.
+func (t *trial) fill() error {
 	for i := range t.processes * t.series {
-		title := kit.Title(i)
-		fmt.Fprintf(&lines, `{"kind":"tv","tmdb_id":%d,"titles":[{"lang":"en","type":"main","title":%q}],`+
-			`"year":2010,"seasons":[{"season":1,"episodes":12}]}`+"\n", firstID+i, title)
 		dir := t.library(i / t.series)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, err
+			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, "[Group] "+title+" - 01 [1080p].mkv"), nil, 0o600); err != nil {
-			return nil, err
+		if err := os.WriteFile(filepath.Join(dir, "[Group] "+kit.Title(i)+" - 01 [1080p].mkv"), nil, 0o600); err != nil {
+			return err
 		}
 	}
-	return catalogfile.Read(strings.NewReader(lines.String()))
+	return nil
 }
 
 func (t *trial) library(process int) string {

@@ -46,12 +46,12 @@ func (s *Scripted) Seen() []Request {
 func (s *Scripted) RoundTrip(req *http.Request) (*http.Response, error) {
 	seq, took, allowed := s.begin(req)
 	if !allowed {
-		return response(req, http.StatusTooManyRequests, "")
+		return Response(req, http.StatusTooManyRequests, "")
 	}
 	if err := peers.Sleep(req.Context(), took); err != nil {
 		return nil, err
 	}
-	return response(req, s.end(seq), "")
+	return Response(req, s.end(seq), "")
 }
 
 // begin asks the limits. It returns the request's number and the latency of its answer.

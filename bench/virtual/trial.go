@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,6 +49,22 @@ type Client struct {
 	// it is asked as often again, and then given up.
 	Aside   bool
 	Retries int
+}
+
+// Tuning returns the limiter's defaults with some settings changed: "rate_base=45 ceiling=48".
+func Tuning(settings string) (ratelimit.Tuning, error) {
+	t := ratelimit.Default()
+	for word := range strings.FieldsSeq(settings) {
+		key, value, _ := strings.Cut(word, "=")
+		f, ok := ratelimit.FieldByKey(key)
+		if !ok {
+			return t, fmt.Errorf("no setting %q", key)
+		}
+		if err := f.Set(&t, value); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
 }
 
 // Ours is this project's limiter. The processes of a trial share the store.

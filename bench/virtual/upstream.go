@@ -90,11 +90,11 @@ func (s *Simulated) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := peers.Sleep(req.Context(), took); err != nil {
 		return nil, err
 	}
-	return response(req, status, retryAfter)
+	return Response(req, status, retryAfter)
 }
 
-// response is an answer that the client gets; status 0 breaks the connection.
-func response(req *http.Request, status int, retryAfter string) (*http.Response, error) {
+// Response is an answer that the client gets; status 0 breaks the connection.
+func Response(req *http.Request, status int, retryAfter string) (*http.Response, error) {
 	if status == 0 {
 		return nil, errors.New("connection reset by peer")
 	}
