@@ -306,7 +306,7 @@ func (t *Transport) send(req *http.Request, e *Entry) (answer, error) {
 		if err != nil {
 			return answer{}, err
 		}
-		got, err := readAnswer(resp, t.maxBody())
+		got, err := readAnswer(resp, min(cmp.Or(max(t.MaxBody, 0), store.MaxValue), store.MaxValue))
 		if err != nil {
 			return answer{}, err
 		}
@@ -315,13 +315,6 @@ func (t *Transport) send(req *http.Request, e *Entry) (answer, error) {
 		}
 		return got, nil
 	}
-}
-
-func (t *Transport) maxBody() int64 {
-	if t.MaxBody > 0 {
-		return min(t.MaxBody, store.MaxValue)
-	}
-	return store.MaxValue
 }
 
 // storeAnswer stores a 200 or 404. It keeps a stored answer that is newer than a new one that has expired already.

@@ -45,14 +45,14 @@ func TestAccountsAreShownAndChanged(t *testing.T) {
 		strings.Contains(text, "key 2") {
 		t.Errorf("tested: %d %s", status, text)
 	}
-	if a := account("main"); a.Standing != "in" || a.Keys[0].Standing != "refused" || a.Keys[1].Standing != "in" {
+	if a := account("main"); a.Standing != "accepted" || a.Keys[0].Standing != "refused" || a.Keys[1].Standing != "accepted" {
 		t.Errorf("%+v", a)
 	}
 	if status, text = x.admin("POST", "/api/v1/accounts/spare/test", ""); status != 200 ||
-		!strings.Contains(text, `"key": "key 1"`) || !strings.Contains(text, `"to": "in"`) {
+		!strings.Contains(text, `"key": "key 1"`) || !strings.Contains(text, `"to": "accepted"`) {
 		t.Errorf("tested: %d %s", status, text)
 	}
-	if _, text = x.admin("POST", "/api/v1/accounts/spare/test", ""); !strings.Contains(text, `"from": "in"`) {
+	if _, text = x.admin("POST", "/api/v1/accounts/spare/test", ""); !strings.Contains(text, `"from": "accepted"`) {
 		t.Errorf("tested again: %s", text)
 	}
 	permit, err := x.service.Upstream().Limiter().Acquire(t.Context())
@@ -105,7 +105,7 @@ func TestAccountsAreShownAndChanged(t *testing.T) {
 		},
 		{
 			"enable", "POST", "/main/enable", "", 200, "\"to\": \"true\"\n    }\n  ]\n}", // without an end
-			func(a app.AccountView) bool { return a.Enabled && a.Standing == "in" },
+			func(a app.AccountView) bool { return a.Enabled && a.Standing == "accepted" },
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestAccountsAreShownAndChanged(t *testing.T) {
 	}
 	if lines := x.events.Last("spare", "admin_change"); len(lines) != 3 ||
 		!strings.Contains(lines[0].Text, "what=account_concurrency from=0 to=4 for=1h") ||
-		!strings.Contains(lines[2].Text, "what=key 1 from=unproven to=in") {
+		!strings.Contains(lines[2].Text, "what=key 1 from=unproven to=accepted") {
 		t.Errorf("the log tells %+v", lines)
 	}
 }

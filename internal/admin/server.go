@@ -110,7 +110,6 @@ func (s *Server) Run(ctx context.Context) error {
 // Close closes the address of a server on which Run was never called.
 func (s *Server) Close() error { return s.listener.Close() }
 
-// readKind is a question of the API.
 type readKind struct {
 	schema.Operation
 	answer func(*Server, *http.Request) (any, error)

@@ -232,7 +232,7 @@ type AccountView struct {
 	Name      string         `json:"name" doc:"its name"`
 	Priority  int            `json:"priority" doc:"smaller numbers are used first"`
 	Enabled   bool           `json:"enabled" doc:"whether it may be used"`
-	Standing  string         `json:"standing" doc:"in, unproven, refused, suspended, disabled, or its own limiter's state"`
+	Standing  string         `json:"standing" doc:"accepted, unproven, refused, suspended, disabled, or a limiter state"`
 	Reason    string         `json:"reason,omitempty" doc:"the reason, if the standing does not say it"`
 	Since     string         `json:"since,omitempty" doc:"since when, RFC 3339; absent if unknown"`
 	Until     string         `json:"until,omitempty" doc:"when it ends by itself, RFC 3339"`
@@ -248,7 +248,7 @@ type AccountView struct {
 // KeyView is the state of a key of an account.
 type KeyView struct {
 	Number   int    `json:"number" doc:"its number in the configuration"`
-	Standing string `json:"standing" doc:"in, unproven, refused or suspended"`
+	Standing string `json:"standing" doc:"accepted, unproven, refused or suspended"`
 	Since    string `json:"since,omitempty" doc:"since when, RFC 3339"`
 	Running  int    `json:"running" doc:"requests in progress with it"`
 }

@@ -86,7 +86,7 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	}
 	out.Run = c.run.ID
 	e.began(c.run.ID)
-	x.firstTime = true
+	x.worker.firstTime = true
 	err = x.apply(ctx)
 	x.fillStatuses(out, StatusDone)
 	out, err = x.completeOutcome(out, err)
@@ -143,7 +143,7 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 		return nil, err
 	}
 	x := e.newExecution(j)
-	x.ctx = ctx
+	x.worker.ctx = ctx
 	defer x.close()
 	if gone := e.checkRoots(j.run.Targets); gone != nil {
 		return nil, gone
@@ -177,7 +177,7 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 
 func (x *execution) verify(o *op, deep bool) (Status, error) {
 	x.dirs.trim()
-	target, err := x.observe(o, o.To)
+	target, err := x.worker.observe(o, o.To)
 	interrupted := x.progress.stage.IsUnfinished() || x.progress.stage == StageAbandoned
 	switch {
 	case err != nil:
@@ -208,7 +208,7 @@ func (x *execution) verifyContent(o *op) (Status, error) {
 	if err != nil {
 		return "", err
 	}
-	sum, crc, err := x.hashContent(dir, o.To.Name, o.Size)
+	sum, crc, err := x.worker.hashContent(dir, o.To.Name, o.Size)
 	switch {
 	case err != nil:
 		return "", err

@@ -22,7 +22,7 @@ type planChecker struct {
 	dirIndexes    map[string]int    // index in run.Dirs, by path
 	dirCache      map[[2]string]int // index in run.Dirs, by root path and path below the root
 	rootsDisjoint bool              // no target overlaps a source, so no move frees a name that another takes
-	folders       folderCache
+	folders       *folderCache
 	moveBySource  map[place]*plannedOp     // the moves, by the name that each one frees
 	moveByInode   map[[2]uint64]*plannedOp // the moves, by device and inode of the source
 }
@@ -162,7 +162,7 @@ func (c *planChecker) checkSources() {
 			defer open.close()
 			for i := range part {
 				if it := &part[i]; it.problem == nil && it.op.Verb != organize.VerbNFO {
-					it.problem = c.checkSource(it, &open)
+					it.problem = c.checkSource(it, open)
 				}
 			}
 		})

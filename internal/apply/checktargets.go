@@ -209,7 +209,12 @@ func (c *planChecker) checkSpellings() {
 			fresh[at.Dir] = append(fresh[at.Dir], newName{at.Name, it})
 		}
 	}
-	emptied := c.emptiedFolders()
+	emptied := map[int]bool{}
+	for from := range c.moveBySource {
+		for at := from.Dir; at >= 0 && !emptied[at]; at = c.run.Dirs[at].Parent {
+			emptied[at] = true
+		}
+	}
 	for _, at := range slices.Sorted(maps.Keys(fresh)) {
 		c.folders.trim()
 		dir, err := c.folders.get(at)
@@ -239,16 +244,6 @@ func (c *planChecker) checkSpellings() {
 type newName struct {
 	name string
 	*plannedOp
-}
-
-func (c *planChecker) emptiedFolders() map[int]bool {
-	out := map[int]bool{}
-	for from := range c.moveBySource {
-		for at := from.Dir; at >= 0 && !out[at]; at = c.run.Dirs[at].Parent {
-			out[at] = true
-		}
-	}
-	return out
 }
 
 // willBeFree reports whether moves take away the file with the name, or files from the folder with the name.

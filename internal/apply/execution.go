@@ -8,8 +8,17 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
+// openRun is a run with its journal and its open folders.
+type openRun struct {
+	run      *run
+	journal  *journal
+	progress *progress // the journal's
+	dirs     *folderCache
+}
+
 type execution struct {
-	worker
+	openRun
+	worker      worker
 	now         func() time.Time
 	onProgress  func(Progress) // may be nil
 	touchedDirs []bool         // by folder: whether the run changes its time
@@ -28,13 +37,14 @@ func (e *Engine) newExecution(j *journal) *execution {
 	j.run.indexPaths()
 	dirs := newFolderCache(e.System, j.run)
 	dirs.inheritOwner = e.InheritOwner
+	of := openRun{run: j.run, journal: j, progress: &j.progress, dirs: dirs}
 	x := &execution{
-		worker: worker{dirs: dirs, run: j.run, journal: j, progress: &j.progress},
-		now:    e.Now, onProgress: e.Progress, filesTotal: len(j.run.Ops),
+		openRun: of, worker: worker{openRun: of},
+		now: e.Now, onProgress: e.Progress, filesTotal: len(j.run.Ops),
 		touchedDirs: j.run.touchedDirs(), problems: make([]*Problem, len(j.run.Ops)),
 	}
 	if e.Progress != nil {
-		x.onCopied = x.reportProgress
+		x.worker.onCopied = x.reportProgress
 		for i := range j.run.Ops {
 			if o := &j.run.Ops[i]; o.copiesContent() {
 				x.bytesTotal += o.Size
@@ -63,7 +73,7 @@ func (x *execution) close() {
 }
 
 func (x *execution) apply(ctx context.Context) error {
-	x.ctx = ctx
+	x.worker.ctx = ctx
 	if err := x.ensureProbed(); err != nil {
 		return err
 	}
@@ -136,8 +146,8 @@ func (x *execution) runSteps(undoing bool) {
 			at, rest = len(x.run.Steps)-1-n, x.run.Steps[:len(x.run.Steps)-n]
 		}
 		s := x.run.Steps[at]
-		if x.ctx.Err() != nil {
-			x.stop(rest, half, context.Cause(x.ctx))
+		if x.worker.ctx.Err() != nil {
+			x.stop(rest, half, context.Cause(x.worker.ctx))
 			return
 		}
 		if undoing && !x.toUndo[s.Op] ||
@@ -145,7 +155,7 @@ func (x *execution) runSteps(undoing bool) {
 			continue
 		}
 		x.dirs.trim()
-		p := x.runStep(s, undoing)
+		p := x.worker.runStep(s, undoing)
 		if p == nil {
 			diskFailures = 0
 			if s.Kind != half && x.problems[s.Op] == nil {
@@ -153,8 +163,8 @@ func (x *execution) runSteps(undoing bool) {
 			}
 			continue
 		}
-		if x.ctx.Err() != nil { // the current copy was canceled
-			x.stop(rest, half, context.Cause(x.ctx))
+		if x.worker.ctx.Err() != nil { // the current copy was canceled
+			x.stop(rest, half, context.Cause(x.worker.ctx))
 			return
 		}
 		switch {
@@ -171,7 +181,7 @@ func (x *execution) runSteps(undoing bool) {
 		if diskFailures++; !p.isDiskFailure() {
 			diskFailures = 0
 		}
-		if stuck || diskFailures == maxDiskFailures && x.preview == nil {
+		if stuck || diskFailures == maxDiskFailures && x.worker.preview == nil {
 			x.stop(rest, half, p)
 			return
 		}
@@ -188,7 +198,7 @@ func (x *execution) stop(rest []step, half organize.StepKind, why error) {
 }
 
 func (x *execution) reportDone(i int) {
-	if x.preview != nil {
+	if x.worker.preview != nil {
 		return
 	}
 	if f := x.progress.files[i]; f.notDone != "" && x.toUndo == nil || f.notRestored != "" && x.toUndo != nil {
@@ -230,7 +240,7 @@ func (x *execution) rollBackBundle(at, cause int, p *Problem) bool {
 			continue
 		}
 		s := x.run.Steps[i]
-		switch problem := x.runStep(s, true); {
+		switch problem := x.worker.runStep(s, true); {
 		case problem == nil, problem.Code == CodeMovedAway:
 		case problem.leavesAtTarget():
 			x.problems[s.Op] = problem

@@ -17,8 +17,8 @@ type folderCache struct {
 	inheritOwner bool
 }
 
-func newFolderCache(system FS, r *run) folderCache {
-	return folderCache{system: system, run: r, open: map[int]Dir{}}
+func newFolderCache(system FS, r *run) *folderCache {
+	return &folderCache{system: system, run: r, open: map[int]Dir{}}
 }
 
 func (f *folderCache) get(i int) (Dir, error) {
@@ -63,15 +63,6 @@ func (f *folderCache) checkWritable(i int) *Problem {
 		return asProblem(fmt.Errorf("%s: %w", f.run.dirPath(i), err))
 	}
 	return nil
-}
-
-func (f *folderCache) closeTree(top int) {
-	f.closeIf(func(i int) bool {
-		for i >= 0 && i != top {
-			i = f.run.Dirs[i].Parent
-		}
-		return i == top
-	})
 }
 
 // trim closes all folders except roots if too many are open. Roots stay open because their paths may meanwhile lead to
@@ -214,7 +205,12 @@ func (f *folderCache) removeIfEmpty(i int) (gone bool, _ error) {
 	if !isEmpty(parent, d.Name) {
 		return false, nil
 	}
-	f.closeTree(i)
+	f.closeIf(func(k int) bool { // the folder and all below it
+		for k >= 0 && k != i {
+			k = f.run.Dirs[k].Parent
+		}
+		return k == i
+	})
 	err = parent.Rmdir(d.Name)
 	switch {
 	case err == nil, isMissing(err):

@@ -14,21 +14,22 @@ import (
 
 // Run summarizes a run for the history.
 type Run struct {
-	ID           string
-	Begun        time.Time
-	Mode         organize.Mode
-	Stage        Stage
-	StageBegun   time.Time // when the stage began
-	Files        int
-	Refused      int // files that the run did not carry out because of a problem
-	NotRestored  int // files that could not be put back
-	Undone       int // files that were put back
-	Sources      []string
-	Targets      []string
-	DamagedMarks int   // unreadable lines of the journal
-	Err          error // a *JournalError if the journal is unusable: the run can be neither resumed nor undone
+	ID           string        `json:"run" doc:"its id"`
+	Begun        time.Time     `json:"begun,omitempty" doc:"when it began, RFC 3339 in UTC"`
+	Mode         organize.Mode `json:"mode,omitempty" doc:"hardlink, move, symlink, copy or reflink"`
+	Stage        Stage         `json:"stage,omitempty" doc:"planned, apply or undo (at work, or interrupted), done, undone,"`
+	_            struct{}      `doc:"kept (put back except for some files), abandoned, or damaged: see error"`
+	StageBegun   time.Time     `json:"-"` // when the stage began
+	Files        int           `json:"files" doc:"files of the run"`
+	Refused      int           `json:"refused" doc:"files that were not put where they belong"`
+	NotRestored  int           `json:"kept" doc:"files that could not be put back"`
+	Undone       int           `json:"undone" doc:"files that were put back"`
+	Sources      []string      `json:"-"`
+	Targets      []string      `json:"targets,omitempty" doc:"the folders it put files in"`
+	DamagedMarks int           `json:"-"` // unreadable lines of the journal
+	Err          error         `json:"-"` // a *JournalError if the journal is unusable: the run can be neither resumed nor undone
 
-	roots []organize.Root
+	roots []organize.Root `json:"-"`
 }
 
 // History returns all runs, newest first. If a run's journal can't be trusted, its Err is set.
@@ -178,7 +179,14 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 		case stage == StageUndone, stage == StagePartlyUndone:
 			r.Status = StatusUndone
 		default:
-			r.Status = x.currentStatus(i)
+			o := &x.run.Ops[i]
+			x.dirs.trim()
+			target, err := x.worker.observe(o, o.To)
+			mayBeEdited := o.Verb != organize.VerbNFO && o.Verb != organize.VerbSymlink
+			if r.Status = x.progress.sourceStatus(); err == nil && (target.state == stateSame ||
+				target.state == stateEdited && mayBeEdited) {
+				r.Status = StatusDone
+			}
 		}
 		x.problems[i] = out.Results[i].Problem
 	}
@@ -186,16 +194,6 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 		out.ChangedFolders = x.changedFolders()
 	}
 	return x.progress.summary(x.run.runHeader), out, nil
-}
-
-func (x *execution) currentStatus(i int) Status {
-	o := &x.run.Ops[i]
-	x.dirs.trim()
-	if target, err := x.observe(o, o.To); err == nil && (target.state == stateSame || target.state == stateEdited &&
-		o.Verb != organize.VerbNFO && o.Verb != organize.VerbSymlink) {
-		return StatusDone
-	}
-	return x.progress.sourceStatus()
 }
 
 func (p *progress) sourceStatus() Status {

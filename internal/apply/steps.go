@@ -12,16 +12,14 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
+// worker carries out the steps of a run.
 type worker struct {
+	openRun
 	ctx         context.Context // canceling it stops the current copy
-	dirs        folderCache
-	run         *run
-	journal     *journal
-	progress    *progress      // the journal's
-	preview     *undoPreview   // simulates an undo; nil to carry out the steps
-	runFinished bool           // the run had finished when the undo began
-	onCopied    func(at int64) // called with the number of copied bytes; may be nil
-	firstTime   bool           // the run is not a resumed one, so no step has been carried out before
+	preview     *undoPreview    // simulates an undo; nil to carry out the steps
+	runFinished bool            // the run had finished when the undo began
+	onCopied    func(at int64)  // called with the number of copied bytes; may be nil
+	firstTime   bool            // the run is not a resumed one, so no step has been carried out before
 }
 
 // hashedEndSize is how many bytes of each end are hashed, to identify a file whose inode may change.

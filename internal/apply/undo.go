@@ -23,7 +23,7 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 	defer x.close()
 	out := &Outcome{Run: id, Results: x.results()}
 	unreached := x.unreachedOps()
-	x.runFinished = x.progress.stage == StageDone || x.progress.stage == StagePartlyUndone
+	x.worker.runFinished = x.progress.stage == StageDone || x.progress.stage == StagePartlyUndone
 	wanted, partial := x.selectOps(opts.Only)
 	if opts.Only == nil || slices.Contains(wanted, true) {
 		x.toUndo = slices.Clone(wanted)
@@ -80,11 +80,11 @@ func (x *execution) unreachedOps() map[int]bool {
 
 // isStillAt reports whether a file is at a place and not at its target; of an NFO, whether the target is missing.
 func (x *execution) isStillAt(o *op, at place) bool {
-	target, err := x.observe(o, o.To)
+	target, err := x.worker.observe(o, o.To)
 	if err != nil || target.state&(stateOurs|stateUnproven) != 0 || o.Verb == organize.VerbNFO {
 		return err == nil && target.state == stateMissing
 	}
-	home, err := x.observe(o, at)
+	home, err := x.worker.observe(o, at)
 	return err == nil && home.state&stateOurs != 0
 }
 
@@ -101,9 +101,9 @@ func (x *execution) markUnreached(unreached map[int]bool) {
 }
 
 func (x *execution) undo(ctx context.Context, dry, partial bool, unreached map[int]bool) error {
-	x.ctx = ctx
+	x.worker.ctx = ctx
 	if dry {
-		x.preview = &undoPreview{&x.worker, map[place]int{}, map[uint64]bool{}, map[int]*Problem{}}
+		x.worker.preview = &undoPreview{&x.worker, map[place]int{}, map[uint64]bool{}, map[int]*Problem{}}
 		x.refuseTooBig()
 		x.runSteps(true)
 		return nil
@@ -119,7 +119,7 @@ func (x *execution) undo(ctx context.Context, dry, partial bool, unreached map[i
 	for _, i := range x.refuseTooBig() {
 		x.journal.appendFileMark(i, markNotRestored, CodeNoSpace)
 	}
-	x.filesTotal, x.bytesTotal, x.onCopied = 0, 0, nil // an undo reports only files
+	x.filesTotal, x.bytesTotal, x.worker.onCopied = 0, 0, nil // an undo reports only files
 	for _, wanted := range x.toUndo {
 		if wanted {
 			x.filesTotal++
@@ -191,16 +191,16 @@ func (x *execution) leaveAtTarget(at int, p *Problem) {
 	for i, s := range x.run.Steps[at:] {
 		if x.problems[s.Op] == nil && x.toUndo[s.Op] {
 			x.problems[s.Op] = p
-			if x.preview == nil {
+			if x.worker.preview == nil {
 				x.journal.appendFileMark(s.Op, markNotRestored, p.Code)
 			}
 		}
 		switch from, to := x.run.stepPlaces(s); {
 		case i == 0 || !x.toUndo[s.Op]:
-		case x.preview == nil:
-			_ = x.runStep(s, false) // a file that is elsewhere already has a problem
+		case x.worker.preview == nil:
+			_ = x.worker.runStep(s, false) // a file that is elsewhere already has a problem
 		case x.problems[s.Op] == p:
-			x.preview.holders[from], x.preview.holders[to] = -1, s.Op
+			x.worker.preview.holders[from], x.worker.preview.holders[to] = -1, s.Op
 		}
 		if first.Kind != organize.StepToTemp || i > 0 && s.Op == first.Op {
 			return
@@ -218,11 +218,11 @@ func (x *execution) refuseTooBig() []int {
 			continue
 		}
 		x.dirs.trim()
-		target, err := x.observe(o, o.To)
+		target, err := x.worker.observe(o, o.To)
 		if err != nil || target.state&stateOurs == 0 {
 			continue
 		}
-		if source, err := x.observe(o, o.From); err != nil || source.state != stateMissing {
+		if source, err := x.worker.observe(o, o.From); err != nil || source.state != stateMissing {
 			continue
 		}
 		_, dir, err := x.dirs.nearestExisting(o.From.Dir)

@@ -77,7 +77,7 @@ func standingText(a app.AccountView) string {
 	if a.Reason != "" {
 		text += " (" + lang.Say(a.Reason) + ")"
 	}
-	if at, err := time.Parse(time.RFC3339, a.Since); err == nil && a.Standing != "in" && a.Standing != "unproven" {
+	if at, err := time.Parse(time.RFC3339, a.Since); err == nil && a.Standing != "accepted" && a.Standing != "unproven" {
 		text = lang.Sprintf("%s since %s", text, ui.Clock(at))
 	}
 	return text

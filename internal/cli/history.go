@@ -124,19 +124,10 @@ func parseAge(text string) (time.Duration, bool) {
 const stageDamaged = "damaged"
 
 type jsonRun struct {
-	_       struct{} `constant:"type=run" doc:"always \"run\""`
-	Run     string   `json:"run" doc:"its id"`
-	Begun   string   `json:"begun,omitempty" doc:"when it began, RFC 3339 in UTC"`
-	Mode    string   `json:"mode,omitempty" doc:"hardlink, move, symlink, copy or reflink"`
-	AtWork  bool     `json:"at_work,omitempty" doc:"with planned, apply, undo: it is running; else it was interrupted"`
-	Stage   string   `json:"stage,omitempty" doc:"planned, apply or undo (at work, or interrupted), done, undone,"`
-	_       struct{} `doc:"kept (put back except for some files), abandoned, or damaged: see error"`
-	Files   int      `json:"files" doc:"files of the run"`
-	Refused int      `json:"refused" doc:"files that were not put where they belong"`
-	Kept    int      `json:"kept" doc:"files that could not be put back"`
-	Undone  int      `json:"undone" doc:"files that were put back"`
-	Targets []string `json:"targets,omitempty" doc:"the folders it put files in"`
-	Error   string   `json:"error,omitempty" doc:"why its journal can't be trusted; it is never acted on"`
+	_ struct{} `constant:"type=run" doc:"always \"run\""`
+	apply.Run
+	AtWork bool   `json:"at_work,omitempty" doc:"with planned, apply, undo: it is running; else it was interrupted"`
+	Error  string `json:"error,omitempty" doc:"why its journal can't be trusted; it is never acted on"`
 }
 
 var stageTexts = map[apply.Stage]string{
@@ -186,11 +177,7 @@ func printRuns(f *factory, runs []apply.Run, atWork bool) error {
 	w := newJSONLines(f.streams.Out)
 	for i := range runs {
 		r := &runs[i]
-		line := jsonRun{
-			Run: r.ID, Begun: ui.Timestamp(r.Begun), Mode: string(r.Mode), Stage: string(r.Stage),
-			Files: r.Files, Refused: r.Refused, Kept: r.NotRestored, Undone: r.Undone, Targets: r.Targets,
-			AtWork: atWork && r.Err == nil && r.Stage.IsUnfinished(),
-		}
+		line := jsonRun{Run: *r, AtWork: atWork && r.Err == nil && r.Stage.IsUnfinished()}
 		if r.Err != nil {
 			line.Stage, line.Error = stageDamaged, r.Err.Error()
 		}

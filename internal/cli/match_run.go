@@ -109,7 +109,11 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 			page.Gaps = gaps.gaps(time.Now().Format(time.DateOnly))
 		}
 		page.Summary = summary
-		output = errors.Join(output, o.writeReport(page, run))
+		page.Arguments, page.Started, page.Version = o.roots, run.Started(), version.Get().Version
+		page.Timeline = run.Samples()
+		if err := html.WriteFile(o.report, page); err != nil {
+			output = errors.Join(output, lang.Error("write the report: %w", err))
+		}
 	}
 	if o.afterSummary != nil {
 		o.afterSummary(run)
@@ -161,15 +165,6 @@ func (o *matchOptions) writeSummary(
 		suggestIndex(o.f, cfg, s)
 	}
 	return err
-}
-
-func (o *matchOptions) writeReport(page html.Page, run *app.App) error {
-	page.Arguments, page.Started, page.Version = o.roots, run.Started(), version.Get().Version
-	page.Timeline = run.Samples()
-	if err := html.WriteFile(o.report, page); err != nil {
-		return lang.Error("write the report: %w", err)
-	}
-	return nil
 }
 
 func (o *matchOptions) writer(

@@ -223,7 +223,7 @@ func TestSeed002AndSeed003AKilledGatewayLosesNoQuotaAndKeepsNoSlot(t *testing.T)
 	if k.count() != n {
 		t.Error("TMDB was asked beyond the quota")
 	}
-	if a := k.accounts()[0]; a.Standing != "in" || a.Running != 0 || a.Quota.Used != 4 || a.Quota.Reserved != 0 {
+	if a := k.accounts()[0]; a.Standing != "accepted" || a.Running != 0 || a.Quota.Used != 4 || a.Quota.Reserved != 0 {
 		t.Errorf("at the end: %+v", a)
 	}
 }
@@ -250,7 +250,7 @@ func TestAKilledGatewayLosesNoPause(t *testing.T) {
 	if k.count() != n {
 		t.Error("TMDB was asked within the pause")
 	}
-	if a := k.accounts()[0]; a.Name != "default" || a.Standing != "in" {
+	if a := k.accounts()[0]; a.Name != "default" || a.Standing != "accepted" {
 		t.Errorf("%+v", a)
 	}
 }

@@ -306,7 +306,6 @@ func awaitWriter(f *os.File) (raw []byte, err error) {
 	return raw, err
 }
 
-// firstLine returns the first line of a file with a secret.
 func firstLine(path string) (string, error) {
 	raw, err := ReadFile(path)
 	line, _, _ := strings.Cut(string(raw), "\n")

@@ -270,7 +270,6 @@ func (s *Setting) readDuration(v string) (time.Duration, error) {
 	return t.MaxWait, nil
 }
 
-// readListURL reads the URL of a list for index update.
 func readListURL(v string) (string, error) { return v, index.CheckAddress(v) }
 
 func readSecret(v string) (Secret, error) {

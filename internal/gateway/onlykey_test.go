@@ -71,7 +71,7 @@ func TestTheOnlyKeyIsOutAndInForAllProcesses(t *testing.T) {
 		}
 	}
 	b.must(200, tv(9000001))
-	if standing() != "in" {
+	if standing() != "accepted" {
 		t.Error(standing())
 	}
 	refuses.Store(true)

@@ -33,7 +33,12 @@ func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []De
 		for _, s := range p.steps {
 			out[i].Steps = append(out[i].Steps, Step{Stage: "place", Detail: s})
 		}
-		out[i].addOrigin(p.origin)
+		out[i].Origin = out[i].Origin.CombinedWith(p.origin)
+		k := slices.IndexFunc(d.UsedEntries, func(s UsedEntry) bool { return s.Kind == d.Kind && s.ID == d.ID })
+		if k >= 0 && p.origin.ReadAt.After(d.UsedEntries[k].ReadAt) {
+			out[i].UsedEntries = slices.Clone(d.UsedEntries)
+			out[i].UsedEntries[k].ReadAt = p.origin.ReadAt
+		}
 	}
 	doubtDuplicatePlaces(files, places)
 	for i := range out {
@@ -82,15 +87,6 @@ func startDecision(f File, res Resolution) (d Decision, open bool) {
 	return d, res.Kind == TV && res.Entry != nil
 }
 
-func (d *Decision) addOrigin(o Origin) {
-	d.Origin = d.Origin.CombinedWith(o)
-	i := slices.IndexFunc(d.UsedEntries, func(s UsedEntry) bool { return s.Kind == d.Kind && s.ID == d.ID })
-	if i >= 0 && o.ReadAt.After(d.UsedEntries[i].ReadAt) {
-		d.UsedEntries = slices.Clone(d.UsedEntries)
-		d.UsedEntries[i].ReadAt = o.ReadAt
-	}
-}
-
 // placement is the season and episodes of a file. trust is the probability that they are right. reason explains how
 // they were found, or why not.
 type placement struct {
@@ -132,7 +128,6 @@ func (at placement) applyTo(d *Decision, least float64) {
 	}
 }
 
-// placer finds the place of one file.
 type placer struct {
 	ctx     context.Context //nolint:containedctx // used only during one call of Place
 	source  Source

@@ -99,7 +99,6 @@ func (r *Resolver) ResolveID(ctx context.Context, s Series, kind Kind, id int) R
 	return j.resolveID(ctx, kind, id)
 }
 
-// resolveJob is the state of one call of Resolve, ResolveAmong or ResolveID.
 type resolveJob struct {
 	resolver        *Resolver
 	series          preparedSeries

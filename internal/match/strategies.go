@@ -334,7 +334,6 @@ func (p *placer) airedNearYear(list []slot) bool {
 	return !slices.ContainsFunc(list, dated) || slices.ContainsFunc(list, near)
 }
 
-// longestSeason returns the number of episodes of the longest season.
 func longestSeason(list []slot) int {
 	most := 0
 	for _, run := range splitRuns(list, 1<<62) {

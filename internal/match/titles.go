@@ -21,7 +21,6 @@ const (
 	simExact             = 0.985 // titles at least this similar are the same
 )
 
-// entryTitle is a title of an entry, with its normalised forms.
 type entryTitle struct {
 	text             string
 	norm             string

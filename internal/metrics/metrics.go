@@ -159,7 +159,6 @@ var metricsJSON []byte
 // Table has every metric in the order in which they are written.
 var Table = wordlist.Table[*Definition](metricsJSON)()
 
-// metric returns the metric of metrics.json with a name.
 func metric(name string) *Definition {
 	return Table[slices.IndexFunc(Table, func(d *Definition) bool { return d.Name == name })]
 }

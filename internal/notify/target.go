@@ -116,7 +116,6 @@ func (n *Notice) body(template string) ([]byte, error) {
 	return []byte(strings.NewReplacer(pairs...).Replace(template)), nil
 }
 
-// call is a conversation with a target.
 type call struct {
 	*config.NotifyTarget
 	client *http.Client

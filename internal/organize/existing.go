@@ -255,12 +255,6 @@ func (d *folderIndex) idInNFO(file, kind string) int {
 	return id
 }
 
-type nfoFile struct{ name, kind string }
-
-func workNFOs(folder string) []nfoFile {
-	return []nfoFile{{"tvshow.nfo", "tv"}, {"movie.nfo", "movie"}, {folder + ".nfo", "movie"}}
-}
-
 // hasNFOOfOther reports whether a folder without an ID in its name has an NFO about another work.
 func (d *folderIndex) hasNFOOfOther(in *folder, entry Entry, name string) bool {
 	for other, names := range d.foldersByNFO(in) {
@@ -269,19 +263,6 @@ func (d *folderIndex) hasNFOOfOther(in *folder, entry Entry, name string) bool {
 		}
 	}
 	return false
-}
-
-// warnOfOtherNFO warns if an existing folder's NFO is about another work. The folder's name takes precedence.
-func (p *Planner) warnOfOtherNFO(v *video, folder string) {
-	dir := p.folders.list(folder)
-	for _, file := range workNFOs(path.Base(folder)) {
-		if file.kind != v.work.Kind || dir.find(file.name) == nil {
-			continue
-		}
-		if id := p.folders.idInNFO(joinPath(folder, file.name), file.kind); id != 0 && id != v.work.ID {
-			p.checkNFO(joinPath(folder, file.name), v.work.Entry)
-		}
-	}
 }
 
 // findSeasonFolder returns the name of a season's folder in a show's folder. That is the planned name if it exists.
@@ -336,7 +317,7 @@ func (p *Planner) compareWithExisting() (renamed []*video) {
 		if v.code != "" || v.kind != kindVideo || p.opts.renamesInPlace(v) {
 			continue
 		}
-		if at, name := p.findExisting(p.searchFolders(v), v); name != "" {
+		if at, name := p.folders.findExisting(p.folders.searchFolders(v), v); name != "" {
 			dir := p.folders.contents(v.target, at)
 			if p.opts.RenameExisting {
 				renamed = append(renamed, p.planRenames(v, at, name)...)
@@ -355,7 +336,7 @@ func (p *Planner) compareWithExisting() (renamed []*video) {
 	for _, v := range absent {
 		var others []*existingVideo
 		own := p.opts.Layout.hasOwnFolder(v.work.Kind) && v.entry.folder.path != "."
-		for _, at := range p.searchFolders(v) {
+		for _, at := range p.folders.searchFolders(v) {
 			shared := !own || v.work.Kind == "movie" && at.path == path.Dir(v.entry.folder.path)
 			others = append(others, p.folders.contents(v.target, at).videosOfSameWork(v, own && at == v.entry.folder, shared)...)
 		}
@@ -370,18 +351,18 @@ func (p *Planner) compareWithExisting() (renamed []*video) {
 
 // searchFolders returns the folders that may already hold a video: its target folder, the folder of its work with those
 // in it, and for a film also the folder above.
-func (p *Planner) searchFolders(v *video) []*targetFolder {
+func (d *folderIndex) searchFolders(v *video) []*targetFolder {
 	e, out := v.entry, []*targetFolder{v.folder}
-	if !p.opts.Layout.hasOwnFolder(v.work.Kind) || e.folder.path == "." {
+	if !d.opts.Layout.hasOwnFolder(v.work.Kind) || e.folder.path == "." {
 		return out
 	}
 	if e.folders == nil {
-		e.folders = p.folders.foldersWithin(v.target, e.folder, 2)
+		e.folders = d.foldersWithin(v.target, e.folder, 2)
 	}
 	out = append(out, slices.DeleteFunc(slices.Clone(e.folders),
 		func(at *targetFolder) bool { return at.path == v.folder.path })...)
 	if v.work.Kind == "movie" {
-		out = append(out, p.folders.chooseTarget(v.target, path.Dir(e.folder.path)))
+		out = append(out, d.chooseTarget(v.target, path.Dir(e.folder.path)))
 	}
 	return out
 }
@@ -468,16 +449,16 @@ func (p *Planner) planRename(v *video, folder *targetFolder, name string) *video
 }
 
 // findExisting returns folder and name of a video that already exists, "" if none, the planned name first.
-func (p *Planner) findExisting(searched []*targetFolder, v *video) (at *targetFolder, name string) {
-	planned, copies := path.Base(v.targetPath), p.opts.acceptsCopies(v, v.item)
+func (d *folderIndex) findExisting(searched []*targetFolder, v *video) (at *targetFolder, name string) {
+	planned, copies := path.Base(v.targetPath), d.opts.acceptsCopies(v, v.item)
 	for _, at := range searched {
-		dir := p.folders.contents(v.target, at)
-		if there, _ := p.folders.findFile(dir, v.dir, v.item, planned, copies); there {
+		dir := d.contents(v.target, at)
+		if there, _ := d.findFile(dir, v.dir, v.item, planned, copies); there {
 			return at, planned
 		}
 		for i := range dir.items {
 			item := &dir.items[i]
-			if p.folders.isSameFile(dir, v.dir, v.item, item, copies) && library.IsVideo(item.Name) {
+			if d.isSameFile(dir, v.dir, v.item, item, copies) && library.IsVideo(item.Name) {
 				return at, item.Name
 			}
 		}

@@ -117,7 +117,7 @@ type targetFolderKey struct {
 // folderIndex lists and remembers the folders that planning looks at.
 type folderIndex struct {
 	disk           Disk
-	targets        []RootInfo
+	opts           *Options
 	listedFolders  map[string]*folder
 	targetFolders  map[targetFolderKey]*targetFolder
 	matchedByTitle []string // folders of shows that were found by title alone
@@ -136,7 +136,7 @@ func (d *folderIndex) list(dir string) *folder {
 
 func (d *folderIndex) contents(target int, at *targetFolder) *folder {
 	if at.dir == nil {
-		at.dir = d.list(joinPath(d.targets[target].Path, at.path))
+		at.dir = d.list(joinPath(d.opts.Targets[target].Path, at.path))
 	}
 	return at.dir
 }
@@ -169,7 +169,7 @@ func (d *folderIndex) chooseTarget(target int, planned string) *targetFolder {
 	}
 	var at *targetFolder
 	if planned == "." {
-		at = &targetFolder{path: ".", device: d.targets[target].Device, mount: d.targets[target].Mount}
+		at = &targetFolder{path: ".", device: d.opts.Targets[target].Device, mount: d.opts.Targets[target].Mount}
 	} else if at = d.chooseTarget(target, path.Dir(planned)); at.code == "" {
 		at = d.chooseSubfolder(target, at, path.Base(planned))
 	}

@@ -31,17 +31,19 @@ type destination struct {
 // extraPlacer plans extras and files about whole folders.
 type extraPlacer struct {
 	planner      *Planner
+	files        []*video // those to place
 	videoByItem  map[*Item]*video
 	destinations map[*folder]destination
 }
 
-func (p *Planner) placeExtras() {
-	p.findFolderWideFiles()
-	if len(p.neighbourFiles) == 0 {
+func (p *Planner) placeExtras(extras []*video) {
+	f := extraPlacer{planner: p, files: extras, destinations: map[*folder]destination{}}
+	f.findFolderWideFiles()
+	if len(f.files) == 0 {
 		return
 	}
-	f := extraPlacer{planner: p, videoByItem: p.videosByItem(), destinations: map[*folder]destination{}}
-	for _, v := range p.neighbourFiles {
+	f.indexVideos()
+	for _, v := range f.files {
 		f.placeExtra(v)
 		if v.code == "" {
 			p.videos = append(p.videos, v)
@@ -49,8 +51,8 @@ func (p *Planner) placeExtras() {
 	}
 }
 
-func (p *Planner) findFolderWideFiles() {
-	seen := map[string]bool{}
+func (f *extraPlacer) findFolderWideFiles() {
+	p, seen := f.planner, map[string]bool{}
 	for _, v := range p.videos {
 		if v.isRename {
 			continue // the files about the video's folder are already in place
@@ -58,7 +60,7 @@ func (p *Planner) findFolderWideFiles() {
 		root := p.opts.Sources[v.source].Path
 		for dir := v.dir.path; IsBelow(dir, root) && !seen[dir]; dir = path.Dir(dir) {
 			seen[dir] = true
-			p.findFolderWideIn(p.folders.list(dir), v.source)
+			f.findFolderWideIn(p.folders.list(dir), v.source)
 			if dir == root {
 				break
 			}
@@ -66,19 +68,20 @@ func (p *Planner) findFolderWideFiles() {
 	}
 }
 
-func (p *Planner) findFolderWideIn(f *folder, source int) {
+func (f *extraPlacer) findFolderWideIn(dir *folder, source int) {
+	p := f.planner
 	add := func(of *folder, item *Item) {
 		v := &video{kind: kindFolderWide, recordDir: of.path + "/", name: item.Name, dir: of, item: item, source: source}
-		p.neighbourFiles, p.allFiles = append(p.neighbourFiles, v), append(p.allFiles, v)
+		f.files, p.allFiles = append(f.files, v), append(p.allFiles, v)
 	}
-	for i := range f.items {
-		item := &f.items[i]
+	for i := range dir.items {
+		item := &dir.items[i]
 		switch name := item.Name; {
 		case item.Type == TypeRegular && len(name) <= 32 && !p.ownedFiles[item] &&
 			folderWidePattern().MatchString(strings.ToLower(name)):
-			add(f, item)
+			add(dir, item)
 		case item.Type == TypeDir && strings.EqualFold(name, fontsFolder):
-			of := p.folders.list(joinPath(f.path, name))
+			of := p.folders.list(joinPath(dir.path, name))
 			for k := range of.items {
 				if of.items[k].Type == TypeRegular && !isNeverSidecar(of.items[k].Name) {
 					add(of, &of.items[k])
@@ -88,8 +91,9 @@ func (p *Planner) findFolderWideIn(f *folder, source int) {
 	}
 }
 
-func (p *Planner) videosByItem() map[*Item]*video {
-	out := make(map[*Item]*video, len(p.allFiles))
+func (f *extraPlacer) indexVideos() {
+	p := f.planner
+	f.videoByItem = make(map[*Item]*video, len(p.allFiles))
 	for _, v := range p.allFiles {
 		item := v.item
 		if item == nil {
@@ -98,10 +102,9 @@ func (p *Planner) videosByItem() map[*Item]*video {
 			}
 		}
 		if item != nil && v.kind != kindFolderWide {
-			out[item] = v
+			f.videoByItem[item] = v
 		}
 	}
-	return out
 }
 
 func (f *extraPlacer) placeExtra(v *video) {

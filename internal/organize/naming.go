@@ -154,7 +154,7 @@ func (p *Planner) findFolder(e *plannedEntry, v *video, planned string) {
 		case 1:
 			e.order = orderOfFolder(known[0], v.order)
 			e.exists, planned = true, path.Join(parent.path, known[0])
-			p.warnOfOtherNFO(v, joinPath(p.opts.Targets[v.target].Path, planned))
+			p.nfos.warnOfOtherNFO(v, joinPath(p.opts.Targets[v.target].Path, planned))
 		default:
 			e.code, e.why = CodeTwoFolders, lang.Textf("%s", strings.Join(known, " and "))
 			return
@@ -387,7 +387,6 @@ func (l *Layout) RefuseOrder(order string) lang.Text {
 	return l.FixedOrders
 }
 
-// hasOwnFolder reports whether each work of this kind gets a folder of its own.
 func (l *Layout) hasOwnFolder(kind string) bool {
 	folder := l.movieFolder
 	if kind == "tv" {

@@ -1,32 +1,27 @@
 package organize
 
 import (
-	"cmp"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
-	"github.com/anivault/anivault/internal/nfo"
-	"github.com/anivault/anivault/internal/orders"
-	"github.com/anivault/anivault/internal/ui"
 )
 
 // chooseVerb returns what to do with a file: the mode's verb, or VerbCopy if the mode can't cross file systems and the
 // user allows copies. If the mode is impossible, it skips the video. NFOs and images are always copied instead of
 // linked, because servers overwrite them.
-func (p *Planner) chooseVerb(v *video, item *Item) Verb {
-	verb, role := p.opts.Mode.Verb(), RoleOf(item.Name)
+func (o *Options) chooseVerb(v *video, item *Item) Verb {
+	verb, role := o.Mode.Verb(), RoleOf(item.Name)
 	otherDevice := item.Device != v.folder.device
 	isCopied := (verb == VerbLink || verb == VerbSymlink) && (role == RoleNFO || role == RoleImage)
-	switch root := &p.opts.Targets[v.target]; {
+	switch root := &o.Targets[v.target]; {
 	case v.isRename:
 		return VerbMove
 	case isCopied && v.kind != kindFolderWide: // a file about a folder is skipped where the folder's videos are
 		return VerbCopy
 	case otherDevice && (verb == VerbLink || verb == VerbReflink),
 		verb == VerbLink && AreOtherMounts(item.Mount, v.folder.mount):
-		if p.opts.FallBackToCopy {
+		if o.FallBackToCopy {
 			return VerbCopy
 		}
 		v.skip(CodeCrossDevice, "--or copy copies it")
@@ -46,7 +41,15 @@ func (p *Planner) chooseVerb(v *video, item *Item) Verb {
 // the other, even if both are mounts of one file system, such as two volumes of a container.
 func AreOtherMounts(a, b uint64) bool { return a != 0 && b != 0 && a != b }
 
-func (p *Planner) addOps(v *video) {
+// opPlanner plans the operations of videos that have their names.
+type opPlanner struct {
+	opts       *Options
+	folders    *folderIndex
+	conflicts  conflictGroups
+	blockedOps []blockedOp
+}
+
+func (p *opPlanner) addOps(v *video) {
 	v.ops = make([]Op, 0, 1+len(v.sidecars))
 	if v.isInPlace {
 		v.filesInPlace++
@@ -70,7 +73,7 @@ type blockedOp struct {
 	optional bool
 }
 
-func (p *Planner) addOp(v *video, from *folder, item *Item, source, to string) bool {
+func (p *opPlanner) addOp(v *video, from *folder, item *Item, source, to string) bool {
 	at := v.folder
 	if in := path.Dir(to); in != at.path {
 		at = p.folders.chooseTarget(v.target, in)
@@ -88,7 +91,7 @@ func (p *Planner) addOp(v *video, from *folder, item *Item, source, to string) b
 	case v.isBeingRenamed: // the next plan adds it under the new name; this name may become another video's
 		return true
 	}
-	verb := p.chooseVerb(v, item)
+	verb := p.opts.chooseVerb(v, item)
 	if v.code != "" {
 		return false
 	}
@@ -160,138 +163,71 @@ func LinkTarget(folder, text string) string {
 	return path.Join(folder, text)
 }
 
-// takenNFOs returns, by the target name of an NFO, the source that is copied there.
-func (p *Planner) takenNFOs() map[nameKey]string {
-	taken := map[nameKey]string{}
-	for _, v := range p.videos {
+// skipCollisions skips units whose targets are taken, and units with equal targets. A skipped file keeps its old name,
+// which may be the target of another unit, so this is repeated until nothing changes.
+func (p *opPlanner) skipCollisions(videos []*video) []*video {
+	for changed := true; changed; {
+		videos = dropSkipped(videos)
+		changed = p.skipBlocked(videos)
+		changed = p.skipSameTargets(videos) || changed
+	}
+	return videos
+}
+
+func (p *opPlanner) skipBlocked(videos []*video) (changed bool) {
+	if len(p.blockedOps) == 0 {
+		return false
+	}
+	freed := freedPaths(videos)
+	p.blockedOps = slices.DeleteFunc(p.blockedOps, func(o blockedOp) bool {
+		i := slices.IndexFunc(o.blockers, func(blocker string) bool { return !freed[blocker] })
+		switch {
+		case i < 0 || o.video.code != "":
+			return false
+		case o.optional:
+			o.video.ops = slices.DeleteFunc(o.video.ops, func(op Op) bool { return op.To == o.to })
+			o.video.filesInPlace++
+		default:
+			o.video.skip(CodeExists, lang.Textf("%s", o.blockers[i]))
+		}
+		changed = true
+		return true
+	})
+	return changed
+}
+
+func freedPaths(videos []*video) map[string]bool {
+	out := map[string]bool{}
+	for _, v := range videos {
 		for i := range v.ops {
-			if strings.HasSuffix(strings.ToLower(v.ops[i].To), ".nfo") {
-				taken[v.nameKeyOf(v.ops[i].To)] = joinPath(v.dir.path, v.ops[i].Source)
+			if v.ops[i].Verb == VerbMove {
+				out[joinPath(v.dir.path, v.ops[i].Source)] = true
 			}
 		}
 	}
-	return taken
+	return out
 }
 
-func (p *Planner) addNFOs() {
-	if !p.opts.NFO.Enabled && !p.opts.NFO.ForOrders && !p.opts.Renumber {
-		return
-	}
-	taken, shows := p.takenNFOs(), map[*plannedEntry]bool{}
-	for _, v := range p.videos {
-		if v.kind != kindVideo || v.isBeingRenamed {
+func (p *opPlanner) skipSameTargets(videos []*video) (changed bool) {
+	wanted := make(map[nameKey]*video, len(videos))
+	for _, v := range videos {
+		if v.code != "" {
 			continue
 		}
-		own := p.opts.Layout.hasOwnFolder(v.work.Kind)
-		// An NFO about the whole entry does not belong in the folder of one anime.
-		if v.work.Kind == "tv" && own && v.anime == 0 && v.entry.folder.path != "." && !shows[v.entry] {
-			shows[v.entry] = true
-			order := p.displayOrder(v)
-			if p.opts.NFO.Enabled || order != "" && order != orders.TVDB {
-				p.addNFO(v, taken, v.entry.folder, "tvshow.nfo", &NFOSpec{
-					Entry: v.work.Entry, Full: p.opts.NFO.Full, Order: order,
-				})
+		for i := range v.ops {
+			key := v.nameKeyOf(v.ops[i].To)
+			first := wanted[key]
+			if first == nil {
+				wanted[key] = v
+				continue
 			}
-			p.checkOrder(v, taken, order)
-		}
-		if !p.opts.NFO.Enabled {
-			continue
-		}
-		switch name := path.Base(v.targetStem()) + ".nfo"; {
-		case v.work.Kind == "movie" && strings.Contains(v.label, " - part") && v.partNumber() > 1:
-			// media servers don't read the NFO of a later part
-		case v.work.Kind == "movie":
-			p.addNFO(v, taken, v.folder, name, &NFOSpec{Entry: v.work.Entry, Full: p.opts.NFO.Full})
-		case v.work.Kind == "tv" && p.opts.NFO.Full && len(v.named.Episodes) == len(v.work.Episodes):
-			spec := NFOSpec{Entry: v.work.Entry, Full: true, Season: v.work.Season, Episodes: v.work.Episodes}
-			if v.entry.order != orders.TMDB {
-				spec.Named = v.named
-			}
-			p.addNFO(v, taken, v.folder, name, &spec)
+			const why = "a file of its unit would be %s, and so would one of %s"
+			name := path.Base(v.ops[i].To)
+			v.skip(CodeSameTarget, lang.Textf(why, name, first.recordPath()))
+			first.skip(CodeSameTarget, lang.Textf(why, name, v.recordPath()))
+			p.conflicts.merge(first, v)
+			changed = true
 		}
 	}
-}
-
-// displayOrder returns the value for <displayorder> in the NFO of a video's show; "" for TMDB's order. If
-// <displayorder> has no word for the order, it adds the show's folder to unnamedOrders.
-func (p *Planner) displayOrder(v *video) string {
-	order := v.entry.order
-	if order == orders.TMDB || order == orders.TVDB {
-		return strings.TrimPrefix(order, orders.TMDB)
-	}
-	if !p.opts.NFO.ForOrders {
-		return ""
-	}
-	details := &nfo.Entry{}
-	if p.folders.details != nil {
-		details = cmp.Or(p.folders.details(v.work.Entry), details)
-	}
-	name := details.DisplayOrder(order)
-	if name == "" {
-		p.unnamedOrders = append(p.unnamedOrders, v.entry.folder.path)
-	}
-	return name
-}
-
-// checkOrder remembers the folder of a show whose NFO exists and does not say the order of its numbers. Layouts with an
-// ID in the folder's name say TVDB's there.
-func (p *Planner) checkOrder(v *video, taken map[nameKey]string, order string) {
-	if order == "" && !p.opts.Renumber {
-		return
-	}
-	at, dir := v.entry.folder, p.folders.contents(v.target, v.entry.folder)
-	file := taken[nameKey{v.target, at.key, "tvshow.nfo"}]
-	if file == "" && dir.find("tvshow.nfo") != nil {
-		file = joinPath(dir.path, "tvshow.nfo")
-	}
-	text, err := p.disk.ReadEnds(file)
-	if file == "" || err != nil {
-		return
-	}
-	stated, ofTVDB := nfo.OrderIn(text)
-	if stated != strings.TrimPrefix(order, orders.TVDB) ||
-		!p.opts.Layout.Show.hasField(fieldTMDB) && ofTVDB != (order == orders.TVDB) {
-		p.unnamedOrders = append(p.unnamedOrders, at.path)
-	}
-}
-
-func (p *Planner) addNFO(v *video, taken map[nameKey]string, at *targetFolder, name string, n *NFOSpec) {
-	to := joinPath(at.path, name)
-	key := nameKey{v.target, at.key, FoldName(name)}
-	if from, known := taken[key]; known {
-		if from != "" {
-			p.checkNFO(from, n.Entry)
-		}
-		return
-	}
-	taken[key] = "" // it is new
-	dir := p.folders.contents(v.target, at)
-	if there := dir.findSimilar(name); len(there) > 0 {
-		if p.checkNFO(joinPath(dir.path, there[0].Name), n.Entry) {
-			v.filesInPlace++
-		}
-		return
-	}
-	n.Languages = p.opts.NFO.Languages
-	v.ops = append(v.ops, Op{Verb: VerbNFO, NFO: n, To: to})
-}
-
-// checkNFO reports whether an NFO is about the entry, and adds a warning if it is not.
-func (p *Planner) checkNFO(file string, entry Entry) bool {
-	text, err := p.disk.ReadEnds(file)
-	about, named := false, 0
-	if err == nil {
-		about, named = nfo.IsAbout(text, entry.Kind, entry.ID)
-	}
-	if !about {
-		names := lang.Text("no TMDB id")
-		if named != 0 {
-			names = lang.Textf("TMDB's id %d", named)
-		}
-		warning := lang.Textf("foreign_nfo: %s names %s, not %s, and is kept", ui.Printable(file), names, entry)
-		if !slices.Contains(p.foreignNFOs, warning) {
-			p.foreignNFOs = append(p.foreignNFOs, warning)
-		}
-	}
-	return about
+	return changed
 }

@@ -85,25 +85,21 @@ func (o *Options) newNamer(target int) namer {
 
 // Planner makes a plan from the records of a match. It is not safe for concurrent use.
 type Planner struct {
-	opts           Options
-	disk           Disk
-	namers         []namer    // one for each target
-	lastFacts      workFacts  // the facts in the last record, before cleaning
-	lastCleaned    *workFacts // the cleaned form of lastFacts
-	folders        folderIndex
-	recordFolders  map[string]*recordFolder // the folders of the records, by their path in the records
-	neighbourFiles []*video                 // extras and files about a whole folder: they go where neighbouring videos go
-	ownedFiles     map[*Item]bool           // files in the folder of their video that are its sidecars
-	unowned        []SkippedFile            // sidecars whose video is uncertain
-	reportedFiles  map[*Item]bool           // files other than videos that are in a unit or listed as skipped
-	foreignNFOs    []lang.Text              // warnings about existing NFOs that are about other works
-	unnamedOrders  []string                 // the folders of shows for whose order <displayorder> has no word
-	mixedOrders    []string                 // one folder of each show that has folders with different orders
-	otherOrders    []string                 // the folders of shows with numbers in another order than the requested one
-	videos         []*video                 // the videos that are not skipped
-	allFiles       []*video                 // videos and skipped files, in the order of the records
-	blockedOps     []blockedOp
-	conflicts      conflictGroups
+	opts          *Options
+	namers        []namer    // one for each target
+	lastFacts     workFacts  // the facts in the last record, before cleaning
+	lastCleaned   *workFacts // the cleaned form of lastFacts
+	folders       *folderIndex
+	nfos          nfoPlanner
+	recordFolders map[string]*recordFolder // the folders of the records, by their path in the records
+	ownedFiles    map[*Item]bool           // files in the folder of their video that are its sidecars
+	unowned       []SkippedFile            // sidecars whose video is uncertain
+	reportedFiles map[*Item]bool           // files other than videos that are in a unit or listed as skipped
+	mixedOrders   []string                 // one folder of each show that has folders with different orders
+	otherOrders   []string                 // the folders of shows with numbers in another order than the requested one
+	videos        []*video                 // the videos that are not skipped
+	allFiles      []*video                 // videos and skipped files, in the order of the records
+	conflicts     conflictGroups
 }
 
 type recordFolder struct {
@@ -174,12 +170,12 @@ type releaseTags struct {
 
 // NewPlanner returns a Planner. Call Add for each record, and then Plan.
 func NewPlanner(o Options, disk Disk) *Planner {
+	folders := &folderIndex{
+		disk: disk, opts: &o,
+		listedFolders: map[string]*folder{}, targetFolders: map[targetFolderKey]*targetFolder{},
+	}
 	p := &Planner{
-		opts: o, disk: disk,
-		folders: folderIndex{
-			disk: disk, targets: o.Targets,
-			listedFolders: map[string]*folder{}, targetFolders: map[targetFolderKey]*targetFolder{},
-		},
+		opts: &o, folders: folders, nfos: nfoPlanner{opts: &o, folders: folders},
 		recordFolders: map[string]*recordFolder{}, reportedFiles: map[*Item]bool{}, lastCleaned: &workFacts{},
 		conflicts: conflictGroups{}, ownedFiles: map[*Item]bool{},
 	}
@@ -196,9 +192,10 @@ func (p *Planner) Plan(details func(Entry) *nfo.Entry) *Result {
 	p.skipOutsideSources()
 	p.skipSecondHardLinks()
 	p.assignSidecars()
+	var extras []*video // their targets depend on those of the videos around them
 	p.videos = slices.DeleteFunc(p.videos, func(v *video) bool {
-		if v.kind == kindExtra { // its target depends on those of the videos around it
-			p.neighbourFiles = append(p.neighbourFiles, v)
+		if v.kind == kindExtra {
+			extras = append(extras, v)
 		}
 		return v.kind == kindExtra
 	})
@@ -207,18 +204,19 @@ func (p *Planner) Plan(details func(Entry) *nfo.Entry) *Result {
 		p.findMixedOrders()
 	}
 	p.nameVideos()
-	p.disk.Prefetch(p.folders.unlistedFolders(p.videos))
+	p.folders.disk.Prefetch(p.folders.unlistedFolders(p.videos))
 	renamed := p.compareWithExisting()
 	p.skipSameFolders()
 	p.labelSameNames()
 	p.skipSharedEpisodes()
 	p.videos, p.allFiles = dropSkipped(append(p.videos, renamed...)), append(p.allFiles, renamed...)
-	p.placeExtras()
+	p.placeExtras(extras)
+	ops := opPlanner{opts: p.opts, folders: p.folders, conflicts: p.conflicts}
 	for _, v := range p.videos {
-		p.addOps(v)
+		ops.addOps(v)
 	}
-	p.skipCollisions()
-	p.addNFOs()
+	p.videos = ops.skipCollisions(p.videos)
+	p.nfos.addNFOs(p.videos)
 	return p.makeResult()
 }
 
@@ -268,7 +266,7 @@ func (d *folderIndex) unlistedFolders(videos []*video) []string {
 		if v.folder == nil || v.folder.dir != nil { // a video without a target folder will be skipped
 			continue
 		}
-		dir := joinPath(d.targets[v.target].Path, v.folder.path)
+		dir := joinPath(d.opts.Targets[v.target].Path, v.folder.path)
 		if _, known := d.listedFolders[dir]; !known && !seen[dir] {
 			seen[dir] = true
 			dirs = append(dirs, dir)

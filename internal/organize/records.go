@@ -198,7 +198,7 @@ func (p *Planner) recordFolderOf(recordDir string) *recordFolder {
 	if !known {
 		at = &recordFolder{recordDir: strings.Clone(recordDir)}
 		var real string
-		if real, at.err = p.disk.RealPath(cmp.Or(recordDir, ".")); at.err == nil {
+		if real, at.err = p.folders.disk.RealPath(cmp.Or(recordDir, ".")); at.err == nil {
 			at.dir = p.folders.list(real)
 		}
 		p.recordFolders[at.recordDir] = at

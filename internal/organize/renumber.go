@@ -82,7 +82,7 @@ func (p *Planner) skipStatedOrders() {
 		root := p.opts.Sources[v.source].Path
 		for dir, above := v.dir.path, ""; dir != above && IsBelow(dir, root); dir, above = path.Dir(dir), dir {
 			if _, known := stated[dir]; !known {
-				stated[dir] = p.statesOrder(dir)
+				stated[dir] = p.folders.statesOrder(dir)
 			}
 			if stated[dir] {
 				v.skip(CodeNoOrder, "its tvshow.nfo names another order than TMDB's: pin the folder with --order to say how "+
@@ -94,20 +94,20 @@ func (p *Planner) skipStatedOrders() {
 	p.videos = dropSkipped(p.videos)
 }
 
-func (p *Planner) statesOrder(dir string) bool {
+func (d *folderIndex) statesOrder(dir string) bool {
 	catalogue := catalogueOf(path.Base(dir))
 	if catalogue == orders.TVDB || catalogue == orders.AniDB {
 		return false
 	}
-	order, ofTVDB := p.orderInNFO(dir)
+	order, ofTVDB := d.orderInNFO(dir)
 	return order != "" || ofTVDB && catalogue != orders.TMDB
 }
 
-func (p *Planner) orderInNFO(dir string) (displayOrder string, ofTVDB bool) {
-	if p.folders.list(dir).find("tvshow.nfo") == nil {
+func (d *folderIndex) orderInNFO(dir string) (displayOrder string, ofTVDB bool) {
+	if d.list(dir).find("tvshow.nfo") == nil {
 		return "", false
 	}
-	text, _ := p.disk.ReadEnds(joinPath(dir, "tvshow.nfo")) // what can't be read says nothing
+	text, _ := d.disk.ReadEnds(joinPath(dir, "tvshow.nfo")) // what can't be read says nothing
 	return nfo.OrderIn(text)
 }
 
@@ -117,7 +117,7 @@ func (p *Planner) keepStatedOrder(e *plannedEntry, dir string) {
 	if e.order != orders.TMDB && e.order != orders.Absolute || !p.opts.NFO.ForOrders || p.opts.Renumber {
 		return
 	}
-	switch word, _ := p.orderInNFO(dir); word {
+	switch word, _ := p.folders.orderInNFO(dir); word {
 	case "", e.order:
 	case orders.Absolute:
 		e.order = orders.Absolute

@@ -69,8 +69,8 @@ func (p *Planner) makeResult() *Result {
 		Plan: Plan{
 			ID: p.opts.ID, Created: p.opts.Created, Mode: p.opts.Mode, Layout: p.opts.Layout.Name,
 			Folders: foldersToKeep(p.videos),
-		}, ForeignNFOs: p.foreignNFOs, MatchedByTitle: slices.Compact(p.folders.matchedByTitle),
-		OtherOrders: slices.Compact(p.otherOrders), UnnamedOrders: slices.Compact(p.unnamedOrders),
+		}, ForeignNFOs: p.nfos.foreignNFOs, MatchedByTitle: slices.Compact(p.folders.matchedByTitle),
+		OtherOrders: slices.Compact(p.otherOrders), UnnamedOrders: slices.Compact(p.nfos.unnamedOrders),
 		MixedOrders: p.mixedOrders,
 	}
 	for _, s := range p.opts.Sources {
@@ -150,7 +150,7 @@ func (p *Planner) listSkipped(r *Result, v *video) {
 }
 
 func (p *Planner) countUnowned() map[string]int {
-	dirs := p.disk.WalkedFolders()
+	dirs := p.folders.disk.WalkedFolders()
 	if len(dirs) == 0 {
 		dirs = slices.Collect(maps.Keys(p.folders.listedFolders))
 	}

@@ -182,7 +182,7 @@ func (o *sidecarAssigner) assignTo(number int, s sidecar) {
 		return
 	}
 	if RoleOf(s.item().Name) == RoleNFO && s.suffix != "" {
-		text, err := o.planner.disk.ReadEnds(joinPath(s.dir.path, s.item().Name))
+		text, err := o.planner.folders.disk.ReadEnds(joinPath(s.dir.path, s.item().Name))
 		switch root := nfo.Root(text); {
 		case err != nil:
 			s.code, s.why = CodeUnreadable, lang.TextOf(err)

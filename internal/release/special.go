@@ -139,7 +139,6 @@ func (p *numberStage) isSpecial(i int) bool {
 	return applyRules(specialRules, specialWord{p.w.place(i), p})
 }
 
-// titleMayEndBefore reports whether a title may end before token i.
 func (p *words) titleMayEndBefore(i int) bool {
 	if !p.inSameBracket(i-1, i) || p.isStrongAt(i) {
 		return true

@@ -169,7 +169,6 @@ func tryForms[P any](forms []tokenForm[P], p *P, i int, t *token) {
 	}
 }
 
-// classSet is a set of token classes.
 type classSet uint8
 
 const (

@@ -163,7 +163,6 @@ func trimTrailingDigits(w string) string {
 
 func isYearNumber(n int) bool { return n >= firstYear && n <= 2099 }
 
-// isAloneInBracket reports whether token i is the only one in its bracket.
 func (p *words) isAloneInBracket(i int) bool {
 	g := p.tokens[i].bracket
 	return g >= 0 && p.brackets[g].to-p.brackets[g].from == 1

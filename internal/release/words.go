@@ -48,7 +48,6 @@ const (
 	tagCountry
 )
 
-// wordInfo is the entry of a word in words.txt.
 type wordInfo struct {
 	tag    tag
 	value  string // the name of the value in the output, such as "BluRay"

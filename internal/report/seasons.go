@@ -130,7 +130,6 @@ func (s *seasonTable) writePending() error {
 	return s.write([]byte(b.String()))
 }
 
-// writeSeason writes one season: "Frieren (2023) S01 1-28 28 files 99 %".
 func (s *seasonTable) writeSeason(b *strings.Builder, h *seasonRow) {
 	title, places, files := ui.Printable(h.title), lang.Say(h.episodeRanges()), lang.Say(lang.Count(h.files, "file"))
 	width := s.opts.Width

@@ -119,14 +119,6 @@ type permitCounter struct {
 	peak              int
 }
 
-func newPermitCounter(tunings []ratelimit.Tuning) *permitCounter {
-	g := &permitCounter{processesNotAsked: len(tunings), window: tunings[0].CeilingWindow, ceiling: tunings[0].Ceiling}
-	for _, t := range tunings[1:] {
-		g.window, g.ceiling = max(g.window, t.CeilingWindow), min(g.ceiling, t.Ceiling)
-	}
-	return g
-}
-
 func (g *permitCounter) add(at time.Duration) {
 	g.recent = append(slices.DeleteFunc(g.recent, func(t time.Duration) bool { return at-t >= g.window }), at)
 	if g.processesNotAsked == 0 {
@@ -273,7 +265,10 @@ func (r *Result) WriteText(out io.Writer) error {
 	fmt.Fprintf(w, "\n%8s %-9s %6s %6s %6s %5s %5s %4s %s\n",
 		"TIME", "STATE", "RATE", "SENT", "GOOD", "429", "ERROR", "WAIT", "GOOD A SECOND")
 	phases, moves := r.phases(), r.Transitions
-	top := r.maxGoodRate()
+	top := 1.0
+	for i := range r.Steps {
+		top = max(top, r.perSecond(i, r.Steps[i].Good))
+	}
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		for len(phases) > 0 && phases[0].From < s.At {
@@ -346,14 +341,6 @@ func (r *Result) perSecond(i, n int) float64 {
 		length = r.Steps[i].At - r.Steps[i-1].At
 	}
 	return float64(n) / length.Seconds()
-}
-
-func (r *Result) maxGoodRate() float64 {
-	top := 1.0
-	for i := range r.Steps {
-		top = max(top, r.perSecond(i, r.Steps[i].Good))
-	}
-	return top
 }
 
 func percent(part, whole float64) string {

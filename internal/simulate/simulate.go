@@ -236,7 +236,11 @@ func newWorld(c *Config) (*world, error) {
 	}
 	w.snapshot = machine.NewSnapshot(w.now())
 	w.timeline = timeline{world: w, step: c.Step}
-	w.permits = newPermitCounter(c.Processes)
+	first := &c.Processes[0]
+	w.permits = &permitCounter{processesNotAsked: len(c.Processes), window: first.CeilingWindow, ceiling: first.Ceiling}
+	for _, t := range c.Processes[1:] {
+		w.permits.window, w.permits.ceiling = max(w.permits.window, t.CeilingWindow), min(w.permits.ceiling, t.Ceiling)
+	}
 	for i, t := range c.Processes {
 		w.processes = append(w.processes, &process{world: w, id: "process-" + strconv.Itoa(i+1), tuning: t})
 	}

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	_ "embed" // for the kinds of faults
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -10,7 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/anivault/anivault/internal/wordlist"
 )
 
 // FaultPoint is the point in the handling of a request at which a fault takes effect.
@@ -25,44 +29,22 @@ const (
 	InBody                         // while the response body is written
 )
 
-// kinds maps the name of each fault to its point. Tests of tmdbfake show the error that Go's client gets from each.
-var kinds = map[string]FaultPoint{
-	"conn_reset":   OnConnect, // RST as soon as the connection is accepted
-	"hello_reset":  OnConnect, // RST after the client's first bytes, such as a TLS ClientHello
-	"conn_silent":  OnConnect, // the connection is accepted, and nothing is ever sent
-	"conn_garbage": OnConnect, // bytes that are not HTTP
+// kinds maps the name of each fault to its point.
+var kinds = sync.OnceValue(func() map[string]FaultPoint {
+	out := map[string]FaultPoint{}
+	for at, section := range wordlist.Parse(kindsText) {
+		for _, name := range section.Words {
+			out[strings.ReplaceAll(name, " ", "_")] = FaultPoint(at)
+		}
+	}
+	return out
+})
 
-	"date_skew":  InHeaders, // the Date header is off by skew
-	"no_date":    InHeaders, // no Date header
-	"age":        InHeaders, // an Age header of delay seconds
-	"stale_etag": InHeaders, // an ETag that never matches a later request
-
-	"limit": AtLimit, // at most rate requests in any second, changing evenly to rate_to
-	"slow":  AtLimit, // responses take factor times as long
-
-	"delay":        BeforeAnswer, // the response begins after delay
-	"status":       BeforeAnswer, // a response with status, code, body and retry_after
-	"not_modified": BeforeAnswer, // 304, even for unconditional requests
-	"redirect":     BeforeAnswer, // 302 to location
-	"reset":        BeforeAnswer, // RST before the response
-	"close":        BeforeAnswer, // FIN before the response
-	"silent":       BeforeAnswer, // no response until the client gives up
-
-	"cut_json":        InBody, // half of the JSON, with a matching Content-Length
-	"abort":           InBody, // half of a chunked body, then the connection closes
-	"short":           InBody, // Content-Length larger than the body
-	"short_unflushed": InBody, // like short, but the connection closes before anything is sent
-	"gzip_headerless": InBody, // gzip without Content-Encoding
-	"gzip_double":     InBody, // compressed twice, but announced once
-	"gzip_fake":       InBody, // Content-Encoding: gzip, plain body
-	"gzip_cut":        InBody, // half of a gzip body
-	"reset_body":      InBody, // RST in the middle of the body
-	"drip":            InBody, // so many bytes at a time, with a pause of every between them
-	"huge":            InBody, // a JSON body of so many bytes
-}
+//go:embed kinds.txt
+var kindsText string
 
 // Kinds returns the names of the faults, sorted.
-func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
+func Kinds() []string { return slices.Sorted(maps.Keys(kinds())) }
 
 // Foreign reports whether the action answers with success and another server's page, such as a hotel's login page.
 func (a Action) Foreign() bool {
@@ -81,38 +63,16 @@ func (a Action) Fails() bool {
 	}
 }
 
-// retryModes maps a mode to a function that returns the values of Retry-After. wait is how long the client should wait,
-// skew how far the Date header is off.
-var retryModes = map[string]func(now time.Time, wait, skew time.Duration) []string{
-	"":             fixedValues(),
-	"absent":       fixedValues(),
-	"delta":        func(_ time.Time, wait, _ time.Duration) []string { return []string{strconv.Itoa(Seconds(wait))} },
-	"zero":         fixedValues("0"),
-	"date":         dateValue(http.TimeFormat),
-	"date-rfc850":  dateValue("Monday, 02-Jan-06 15:04:05 GMT"),
-	"date-asctime": dateValue(time.ANSIC),
-	"date-zone":    dateValue(time.RFC1123Z),
-	"date-past": func(now time.Time, _, skew time.Duration) []string {
-		return []string{now.Add(skew - time.Hour).UTC().Format(http.TimeFormat)}
-	},
-	"float":    fixedValues("1.5"),
-	"negative": fixedValues("-3"),
-	"text":     fixedValues("soon"),
-	"list":     fixedValues("120, 240"),
-	"two":      fixedValues("2", "7"),
-	"empty":    fixedValues(""),
-	"day":      fixedValues("86400"),
-	"huge":     fixedValues("99999999999"),
+// retryValues maps a mode to fixed values of Retry-After. Other modes depend on the time: see SetRetryAfter.
+var retryValues = map[string][]string{
+	"absent": nil, "delta": nil, "zero": {"0"}, "date": nil, "date-rfc850": nil, "date-asctime": nil, "date-zone": nil,
+	"date-past": nil, "float": {"1.5"}, "negative": {"-3"}, "text": {"soon"}, "list": {"120, 240"}, "two": {"2", "7"},
+	"empty": {""}, "day": {"86400"}, "huge": {"99999999999"},
 }
 
-func fixedValues(values ...string) func(time.Time, time.Duration, time.Duration) []string {
-	return func(time.Time, time.Duration, time.Duration) []string { return values }
-}
-
-func dateValue(layout string) func(time.Time, time.Duration, time.Duration) []string {
-	return func(now time.Time, wait, skew time.Duration) []string {
-		return []string{now.Add(wait + skew).UTC().Format(layout)}
-	}
+var retryDates = map[string]string{
+	"date": http.TimeFormat, "date-past": http.TimeFormat, "date-rfc850": "Monday, 02-Jan-06 15:04:05 GMT",
+	"date-asctime": time.ANSIC, "date-zone": time.RFC1123Z,
 }
 
 // Seconds returns d in whole seconds, rounded up.
@@ -121,11 +81,11 @@ func Seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 // RetryAfterModes returns the names of the ways to fill a Retry-After header. The mode "date" together with the fault
 // "date_skew" sends a correct Retry-After next to a Date header with the same error.
 func RetryAfterModes() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(retryModes)), func(m string) bool { return m == "" })
+	return slices.Sorted(maps.Keys(retryValues))
 }
 
 func validRetryAfter(s string) error {
-	if _, ok := retryModes[s]; ok {
+	if _, ok := retryValues[s]; ok || s == "" {
 		return nil
 	}
 	if n, err := strconv.Atoi(s); err == nil && n >= 0 {
@@ -134,11 +94,20 @@ func validRetryAfter(s string) error {
 	return fmt.Errorf("retry_after %q is unknown: use a number of seconds or one of %v", s, RetryAfterModes())
 }
 
-// SetRetryAfter adds the Retry-After headers of a mode. A mode that is a number is sent as it is.
+// SetRetryAfter adds the Retry-After headers of a mode. A mode that is a number is sent as it is. wait is how long the
+// client should wait, skew how far the Date header is off.
 func SetRetryAfter(h http.Header, mode string, now time.Time, wait, skew time.Duration) {
-	values := []string{mode}
-	if valuesOf, ok := retryModes[mode]; ok {
-		values = valuesOf(now, wait, skew)
+	values, ok := retryValues[mode]
+	layout, isDate := retryDates[mode]
+	switch {
+	case mode == "delta":
+		values = []string{strconv.Itoa(Seconds(wait))}
+	case mode == "date-past":
+		values = []string{now.Add(skew - time.Hour).UTC().Format(layout)}
+	case isDate:
+		values = []string{now.Add(wait + skew).UTC().Format(layout)}
+	case !ok && mode != "":
+		values = []string{mode}
 	}
 	for _, v := range values {
 		h.Add("Retry-After", v)

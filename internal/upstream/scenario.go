@@ -234,14 +234,14 @@ func (s Scenario) Validate() error {
 }
 
 func (f *Fault) validate() error {
-	if _, ok := kinds[f.Do.Kind]; !ok {
+	if _, ok := kinds()[f.Do.Kind]; !ok {
 		return fmt.Errorf("kind %q is unknown: use one of %v", f.Do.Kind, Kinds())
 	}
 	return cmp.Or(f.validateMatch(), f.validateKind(), f.Do.validate())
 }
 
 func (f *Fault) validateMatch() error {
-	m, point := &f.Match, kinds[f.Do.Kind]
+	m, point := &f.Match, kinds()[f.Do.Kind]
 	switch {
 	case f.Probability < 0 || f.Probability > 1:
 		return fmt.Errorf("p %g is outside 0..1", f.Probability)

@@ -65,7 +65,7 @@ func (b *Behaviour) Apply(s Scenario, now time.Time) error {
 	}
 	b.scenario, b.started, b.rules, b.hasLimit = s, now, nil, false
 	for i, f := range s.Faults {
-		r := &rule{Fault: f, point: kinds[f.Do.Kind], number: i + 1}
+		r := &rule{Fault: f, point: kinds()[f.Do.Kind], number: i + 1}
 		b.rules = append(b.rules, r)
 		b.hasLimit = b.hasLimit || f.Do.Kind == "limit"
 	}

@@ -117,7 +117,7 @@ func FuzzDecodeFrame(f *testing.F) {
 
 func FuzzParseTurn(f *testing.F) {
 	f.Add([]byte("turn 17 value"))
-	f.Add([]byte("rouse 17"))
+	f.Add([]byte("wake 17"))
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		_, _ = parseTurn(b)
 		_, _ = parseWake(b)

@@ -251,7 +251,7 @@ func parseTurn(message []byte) (v scriptReply, ok bool) {
 
 // parseWake reads a message that wakes a request. It limits the delay to a second, the longest sleep of a request.
 func parseWake(message []byte) (in time.Duration, ok bool) {
-	text, ok := bytes.CutPrefix(message, []byte("rouse "))
+	text, ok := bytes.CutPrefix(message, []byte("wake "))
 	us, err := strconv.ParseUint(string(text), 10, 32)
 	return min(time.Duration(us)*time.Microsecond, time.Second), ok && err == nil
 }

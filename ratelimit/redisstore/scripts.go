@@ -17,7 +17,7 @@ import (
 // that begins with "wait" (for the turn), "turn" (granted) or "late" (the fence is no longer valid).
 const scriptArgs = `
 local time = redis.call('TIME')
-local me, value, aside, rouse, wakes = ARGV[1], ARGV[4], ARGV[5] == '1', ARGV[6], ARGV[3]
+local me, value, aside, to_wake, wakes = ARGV[1], ARGV[4], ARGV[5] == '1', ARGV[6], ARGV[3]
 local turn = redis.call('HMGET', KEYS[2], 'holder', 'fence', 'until')
 local holder = turn[1] or ''
 `
@@ -36,7 +36,7 @@ local function write()
     redis.call('EXPIRE', KEYS[4], 604800)
   end
   redis.call('SET', KEYS[1], value)
-  if rouse ~= '' then redis.call('PUBLISH', wakes .. rouse, ARGV[8]) end
+  if to_wake ~= '' then redis.call('PUBLISH', wakes .. to_wake, ARGV[8]) end
 end
 local function read() -- an empty value, which is damaged, reads as a blank
   local v = redis.call('GETRANGE', KEYS[1], 0, 131072)
@@ -52,7 +52,7 @@ local expected = ARGV[7]
 if holder == '' and value ~= '' and expected ~= '' and not aside
     and redis.call('GETRANGE', KEYS[1], 16, 35) == expected then
   redis.call('SET', KEYS[1], value)
-  if rouse ~= '' then redis.call('PUBLISH', wakes .. rouse, ARGV[8]) end
+  if to_wake ~= '' then redis.call('PUBLISH', wakes .. to_wake, ARGV[8]) end
   return time[1] * 1000000 + time[2]
 end
 ` + scriptHead + `
@@ -124,7 +124,7 @@ func (b *Backend) run(script *redis.Script, o scriptCall) (scriptReply, error) {
 	ask := func() (any, error) {
 		return script.Run(ctx, b.conn, []string{b.key("state"), b.key("turn"), b.key("line"), b.key("state:corrupt")},
 			b.owner, b.opts.Turn.Milliseconds(), b.key("wake:"),
-			o.value, aside, o.wakeOwner, o.expected, fmt.Sprint("rouse ", o.wakeIn.Microseconds())).Result()
+			o.value, aside, o.wakeOwner, o.expected, fmt.Sprint("wake ", o.wakeIn.Microseconds())).Result()
 	}
 	reply, err := ask()
 	if isConnClosed(err) && len(o.value) == 0 { // nothing can have been written

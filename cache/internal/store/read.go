@@ -195,7 +195,12 @@ func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, e
 		n.byResource[r] = time.Time{}
 	}
 	for key, value := range n.pending {
-		n.addPending(key, value)
+		path, _, _ := strings.Cut(key, "?")
+		for end := len(path); end > 0; end = strings.LastIndexByte(path[:end], '/') {
+			if _, wanted := n.byResource[path[:end]]; wanted {
+				n.add(path[:end], value)
+			}
+		}
 	}
 	sorted := slices.Clone(resources) // in this order, the cursor reads each page only once
 	slices.Sort(sorted)
@@ -234,15 +239,6 @@ func (n *newestTimes) add(resource string, value []byte) {
 	}
 	if it.FetchedAt.After(n.byResource[resource]) {
 		n.byResource[resource] = it.FetchedAt
-	}
-}
-
-func (n *newestTimes) addPending(key string, value []byte) {
-	path, _, _ := strings.Cut(key, "?")
-	for end := len(path); end > 0; end = strings.LastIndexByte(path[:end], '/') {
-		if _, wanted := n.byResource[path[:end]]; wanted {
-			n.add(path[:end], value)
-		}
 	}
 }
 

@@ -194,7 +194,15 @@ func (s *Store) writeBatch(batch []change) error {
 			if s.opts.OnCommit != nil {
 				s.opts.OnCommit()
 			}
-			if err := db.View(func(tx *bolt.Tx) error { return verifyWritten(tx, batch) }); err != nil {
+			// Look up what was written: in a damaged page with unordered keys, that fails.
+			if err := db.View(func(tx *bolt.Tx) error {
+				for _, c := range batch {
+					if found := tx.Bucket([]byte(c.bucket)).Get([]byte(c.key)) != nil; found != (c.value != nil) {
+						return &boltfile.ContentError{Cause: fmt.Errorf("what was written is not found again: %q in %s", c.key, c.bucket)}
+					}
+				}
+				return nil
+			}); err != nil {
 				return err
 			}
 			return s.pruneIfDue(db, meta)
@@ -220,16 +228,6 @@ func writeAll(tx *bolt.Tx, batch []change) error {
 		}
 		if err != nil {
 			return fmt.Errorf("write %q: %w", c.key, err)
-		}
-	}
-	return nil
-}
-
-// verifyWritten looks up each written key in the same session. In a damaged page with unordered keys, the lookup fails.
-func verifyWritten(tx *bolt.Tx, batch []change) error {
-	for _, c := range batch {
-		if found := tx.Bucket([]byte(c.bucket)).Get([]byte(c.key)) != nil; found != (c.value != nil) {
-			return &boltfile.ContentError{Cause: fmt.Errorf("what was written is not found again: %q in %s", c.key, c.bucket)}
 		}
 	}
 	return nil

@@ -58,7 +58,6 @@ const (
 	unprovenTimeout = 3 * time.Second
 )
 
-// account is the shared state of an account.
 type account struct {
 	scope
 	id        uint64 // the number by which processes refer to the account
@@ -70,7 +69,6 @@ type account struct {
 	overrides []override // limits changed by operators; their keys are those of accountFields, and enabledKey
 }
 
-// accountKey is the shared state of one key of an account.
 type accountKey struct {
 	id          uint64 // the number by which leases refer to the key
 	fingerprint Fingerprint
@@ -92,7 +90,7 @@ const (
 	StandingSuspended                 // the upstream suspended the key's account
 )
 
-var standingNames = [...]string{"unproven", "in", "refused", "suspended"}
+var standingNames = [...]string{"unproven", "accepted", "refused", "suspended"}
 
 func (s Standing) String() string { return enumName(s, standingNames[:], "Standing") }
 

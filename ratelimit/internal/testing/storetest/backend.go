@@ -142,8 +142,8 @@ func (c *coordinator) Exchange(ctx context.Context, change func(ratelimit.Instan
 	c.Place.mu.Lock()
 	defer c.Place.mu.Unlock()
 	c.lastSeen = c.bytes
-	roused := c.wakes[c.wakeOwner]
-	time.AfterFunc(c.wakeIn, func() { wake(roused) })
+	woken := c.wakes[c.wakeOwner]
+	time.AfterFunc(c.wakeIn, func() { wake(woken) })
 	return nil
 }
 
