@@ -129,7 +129,7 @@ func (a *App) Match(
 	c := run.Config{
 		Decider: a.deciders, MaxConcurrent: 2 * a.cfg.Tuning.Concurrency, ParseJobs: a.cfg.Match.Jobs,
 		Memory: a.resultMemory(), Refresh: a.opts.Refresh || a.opts.SkipDecisionCache,
-		ExplainError: Explain, Counts: &a.counts, Warn: a.warn,
+		ExplainError: a.Explain, Counts: &a.counts, Warn: a.warn,
 	}
 	var all ratelimit.Tries // shared, because a series may be in many folders
 	c.Retry = run.RetryPolicy{
@@ -141,6 +141,15 @@ func (a *App) Match(
 		}
 		return emit(r)
 	}, pause)
+}
+
+// Explain is the function Explain, except that it names a foreign answer because of which the limiter sleeps.
+func (a *App) Explain(err error) (report.Code, lang.Text) {
+	blocked, ok := errors.AsType[*ratelimit.BlockedError](err)
+	if foreign := a.upstream.foreign.Load(); ok && blocked.State == ratelimit.Sleep && foreign != nil {
+		err = cmp.Or(*foreign, err)
+	}
+	return Explain(err)
 }
 
 // renumber converts a record's season and episodes to the order that the user wants. An episode group takes a request

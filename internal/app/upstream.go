@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"maps"
 	"math"
 	"net/http"
 	"strconv"
@@ -27,6 +28,7 @@ type Upstream struct {
 	network      *http.Transport // the last transport of the chain
 
 	firstRefusal atomic.Pointer[tmdb.UnauthorizedError]
+	foreign      atomic.Pointer[error] // set if the latest answer came from something else in TMDB's place
 }
 
 // OpenUpstream builds the chain of transports. It sends nothing.
@@ -49,6 +51,7 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 			o := tmdb.Classify(req, resp, body, err)
 			bad.recordOutcome(req.Context(), o)
 			unreachable.recordTry(o, err)
+			u.foreign.Store(foreignAnswer(req, resp, body, o))
 			return o
 		},
 	}
@@ -62,6 +65,14 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	u.OnWait, u.OnStore = opts.OnCacheWait, opts.onWrite
 	u.Refresh, u.Offline = opts.Refresh, opts.Offline
 	return u, nil
+}
+
+// foreignAnswer returns nil for an error page with a 5xx, too: that is an outage's.
+func foreignAnswer(req *http.Request, resp *http.Response, body []byte, o ratelimit.Outcome) *error {
+	if o != ratelimit.Server || resp == nil || resp.StatusCode >= http.StatusInternalServerError {
+		return nil
+	}
+	return new(tmdb.Valid(req, resp, body))
 }
 
 // requestState collects what the transports learn about a request. It is in the request's context.
@@ -117,10 +128,7 @@ func gatewayAge(h http.Header) time.Duration {
 	if !strings.HasPrefix(h.Get("Cache-Status"), "anivault;") {
 		return 0
 	}
-	seconds, err := strconv.Atoi(h.Get("Age"))
-	if err != nil {
-		return 0
-	}
+	seconds, _ := strconv.Atoi(h.Get("Age")) // 0 without a number
 	return time.Duration(min(max(seconds, 0), math.MaxInt32)) * time.Second
 }
 
@@ -240,12 +248,8 @@ func (b *recentFailureTransport) RoundTrip(req *http.Request) (*http.Response, e
 func (b *recentFailureTransport) rejectedUntil(key string, maxWait time.Duration, now time.Time) (time.Time, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	q, ok := b.failures[key]
-	if ok && !now.Before(q.until) {
-		delete(b.failures, key)
-		ok = false
-	}
-	return q.until, ok && maxWait <= 2*q.maxWait
+	q := b.failures[key]
+	return q.until, now.Before(q.until) && maxWait <= 2*q.maxWait
 }
 
 func (b *recentFailureTransport) remember(key string, maxWait time.Duration, now time.Time) {
@@ -255,11 +259,7 @@ func (b *recentFailureTransport) remember(key string, maxWait time.Duration, now
 		b.failures = map[string]recentFailure{}
 	}
 	if len(b.failures) >= maxRecentFailures {
-		for k, q := range b.failures {
-			if !now.Before(q.until) {
-				delete(b.failures, k)
-			}
-		}
+		maps.DeleteFunc(b.failures, func(_ string, q recentFailure) bool { return !now.Before(q.until) })
 	}
 	if len(b.failures) < maxRecentFailures {
 		b.failures[key] = recentFailure{now.Add(recentFailureTTL), maxWait}

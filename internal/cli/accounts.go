@@ -97,8 +97,7 @@ func selectAccounts(cfg *config.Config, names []string) ([]config.Account, error
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(a config.Account) bool { return a.Name == name })
 		if i < 0 {
-			return nil, usagef(didYouMeanOrAllowed(name, known),
-				"there is no account %q in the configuration", name)
+			return nil, usagef(didYouMeanOrAllowed(name, known), "there is no account %q in the configuration", name)
 		}
 		out = append(out, all[i])
 	}

@@ -177,11 +177,7 @@ func newCacheExport(f *factory) *cobra.Command {
 
 func newCacheImport(f *factory) *cobra.Command {
 	return f.cacheCommand(command("cache_import"), nil, func(c invocation, store *cache.Store) error {
-		path := "-"
-		if len(c.args) > 0 {
-			path = c.args[0]
-		}
-		in, err := openInput(f, path)
+		in, err := openInput(f, append(c.args, "-")[0])
 		if err != nil {
 			return err
 		}

@@ -83,8 +83,7 @@ type jsonSetting struct {
 func newConfigInit(f *factory) *cobra.Command {
 	var force bool
 	cmd := f.setRun(command("config_init"), nil, func(c invocation) error { return initConfig(f, c.Command, force) })
-	cmd.Flags().BoolVar(&force, "force", false,
-		"start over; an existing file is kept as config.yaml.bak")
+	cmd.Flags().BoolVar(&force, "force", false, "start over; an existing file is kept as config.yaml.bak")
 	return cmd
 }
 

@@ -24,13 +24,14 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
+// findRun returns the run that args name, or the newest one that fits (nil: any does), or nil.
 func findRun(e *apply.Engine, args []string, fits func(*apply.Run) bool) (*apply.Run, error) {
 	runs, err := e.Runs()
 	if err != nil {
 		return nil, err
 	}
 	for i := range runs {
-		if len(args) > 0 && runs[i].ID == args[0] || len(args) == 0 && fits(&runs[i]) {
+		if len(args) > 0 && runs[i].ID == args[0] || len(args) == 0 && (fits == nil || fits(&runs[i])) {
 			return &runs[i], nil
 		}
 	}
@@ -39,8 +40,6 @@ func findRun(e *apply.Engine, args []string, fits func(*apply.Run) bool) (*apply
 	}
 	return nil, nil
 }
-
-func anyRun(*apply.Run) bool { return true }
 
 // errUnsupported is the error for carrying out a plan on a system on which this has never been tested.
 var errUnsupported = usagef("organize --plan saves the plan; plans are carried out on Linux",

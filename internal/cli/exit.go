@@ -135,10 +135,8 @@ func printMessage(s ui.Streams, text lang.Text) {
 }
 
 func printHint(s ui.Streams, hint lang.Text) {
-	fmt.Fprintln(
-		s.Err,
-		ui.WrapHanging(lang.Sprintf("hint: %s", hint), s.ErrWidth(), ui.Width(lang.Sprintf("hint: %s", ""))),
-	)
+	indent := ui.Width(lang.Sprintf("hint: %s", ""))
+	fmt.Fprintln(s.Err, ui.WrapHanging(lang.Sprintf("hint: %s", hint), s.ErrWidth(), indent))
 }
 
 type signalError struct{ signal os.Signal }

@@ -80,7 +80,7 @@ func newHistoryAbandon(f *factory) *cobra.Command {
 	var yes bool
 	cmd := f.setRunWithConfig(command("history_abandon"), nil, func(c invocation) error {
 		return (&applyRun{f: f}).withEngine(c.Context(), c.cfg, func(e *apply.Engine) (*apply.Outcome, error) {
-			run, err := findRun(e, c.args, anyRun)
+			run, err := findRun(e, c.args, nil)
 			switch {
 			case err != nil:
 				return nil, err
@@ -187,7 +187,7 @@ func printRuns(f *factory, runs []apply.Run, atWork bool) error {
 }
 
 func showRun(c invocation, f *factory, e *apply.Engine) error {
-	picked, err := findRun(e, c.args, anyRun)
+	picked, err := findRun(e, c.args, nil)
 	if err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (a *applyRun) undo(ctx context.Context, cfg *config.Config, args []string, 
 		}
 	}
 	return a.withEngine(ctx, cfg, func(e *apply.Engine) (*apply.Outcome, error) {
-		run, err := findRun(e, args, anyRun)
+		run, err := findRun(e, args, nil)
 		switch {
 		case err != nil:
 			return nil, err

@@ -107,8 +107,7 @@ func addMatchFlags(cmd *cobra.Command, o *matchOptions) {
 	addRequestFlags(cmd, &o.offline)
 	addSettingFlags(cmd, flags, "limiter.auto_recover", "match.type", "match.min_episode_confidence", "match.order",
 		"match.jobs")
-	flags.StringArrayVar(&o.exclude, "exclude", nil,
-		"skip what `GLOB` matches, as in .anivaultignore (may be repeated)")
+	flags.StringArrayVar(&o.exclude, "exclude", nil, "skip what `GLOB` matches, as in .anivaultignore (may be repeated)")
 }
 
 func addListFlags(flags *pflag.FlagSet, o *matchOptions) {

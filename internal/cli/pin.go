@@ -186,10 +186,11 @@ func describePin(p pins.Pin) lang.Text {
 	if p.Title != "" {
 		what = lang.Textf("the title %s", what)
 	}
+	target := pinTargetText(p)
 	if p.Name != "" {
-		return lang.Textf("%s: %s, %s", what, pinTargetText(p), ui.Escaped(p.Name))
+		target += ", " + ui.Escaped(p.Name)
 	}
-	return lang.Textf("%s: %s", what, pinTargetText(p))
+	return lang.Textf("%s: %s", what, target)
 }
 
 // pinTargetText returns the entry, season, offset and episodes of a pin: "tv/1 season 1 offset 12".

@@ -127,8 +127,7 @@ func newRoot(f *factory) *cobra.Command {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress and no summary on stderr")
 	flags.BoolVar(&f.noProgress, "no-progress", false, "no progress on stderr")
 	flags.StringVar(&f.color, "color", "auto", "use colour `WHEN`: auto, always or never (NO_COLOR is honoured)")
-	flags.StringVar(&f.lang, "lang", "",
-		"message language `LANG`: en or ko (default: from LC_ALL, LC_MESSAGES or LANG)")
+	flags.StringVar(&f.lang, "lang", "", "message language `LANG`: en or ko (default: from LC_ALL, LC_MESSAGES or LANG)")
 	completeWords(root, "lang", lang.Names()...)
 	completeWords(root, "color", "auto", "always", "never")
 

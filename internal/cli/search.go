@@ -46,8 +46,7 @@ func newSearch(f *factory) *cobra.Command {
 		case strings.TrimSpace(w.Text) == "":
 			return usagef("a variable in your script may be empty", "TITLE is empty")
 		case c.Flags().Changed("year") && (year < firstFilm || year > lastYear):
-			return usagef("for example: --year 2023",
-				"--year: %d is not a year between %d and %d", year, firstFilm, lastYear)
+			return usagef("for example: --year 2023", "--year: %d is not a year between %d and %d", year, firstFilm, lastYear)
 		}
 		cfg, err := f.load(c.Command)
 		if err != nil {
@@ -156,7 +155,7 @@ func runSearch(ctx context.Context, f *factory, run *app.App, w decide.TitleSear
 		f.say("there are more results: narrow them down with --year and --type\n")
 	}
 	if failed != nil {
-		switch code, why := app.Explain(failed); {
+		switch code, why := run.Explain(failed); {
 		case !run.Offline():
 			return exitErrorf(exitIncomplete, code.Info().Next, "the results are incomplete: %s", why)
 		case len(found) == 0:
