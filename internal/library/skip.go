@@ -30,11 +30,8 @@ const (
 
 // IsExtra reports whether a file skipped for this reason is an extra of the series or film around it.
 func IsExtra(reason lang.Text) bool {
-	switch reason {
-	case SkipTrailer, SkipCreditless, SkipMenu, SkipExtra, SkipExtras, SkipSample:
-		return true
-	}
-	return false
+	reasons := []lang.Text{SkipTrailer, SkipCreditless, SkipMenu, SkipExtra, SkipExtras, SkipSample}
+	return slices.Contains(reasons, reason)
 }
 
 // IsSample reports whether a file is a sample by its name or that of its folder.
@@ -166,11 +163,6 @@ func isExtrasFolder(name string, items []item, parent folderContext) bool {
 
 var yearSuffix = lazyregexp.New(`[ ._-]*[(\[]?(?:19|20)\d\d[)\]]?$`)
 
-func lettersOf(s string) string {
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(" ._-[]()", r) {
-			return -1
-		}
-		return r
-	}, strings.ToLower(s))
-}
+func lettersOf(s string) string { return strings.ToLower(separators.Replace(s)) }
+
+var separators = strings.NewReplacer(" ", "", ".", "", "_", "", "-", "", "[", "", "]", "", "(", "", ")", "")

@@ -35,14 +35,17 @@ type folderName struct {
 }
 
 func parseFolderName(name string) (f folderName) {
-	rest := name
+	f.title = name
+	if i := strings.IndexAny(name, "[{("); i < 0 || !strings.ContainsAny(name[i:], "-=tT") {
+		return f // a quick check that excludes most names
+	}
 	for _, m := range folderTag().FindAllStringSubmatch(name, -1) {
-		rest, f.edition = strings.Replace(rest, m[0], "", 1), cmp.Or(f.edition, m[4])
+		f.title, f.edition = strings.Replace(f.title, m[0], "", 1), cmp.Or(f.edition, m[4])
 		if m[4] == "" {
 			f.ids = append(f.ids, strings.ToLower(cmp.Or(m[1], "imdb")+"-"+m[2]+m[3]))
 		}
 	}
-	f.title = strings.TrimSpace(rest)
+	f.title = strings.TrimSpace(f.title)
 	return f
 }
 
@@ -173,7 +176,10 @@ func (d *folderIndex) subfoldersBy(f *folder, key string) []string {
 // titleKey returns the year after the letters and digits of a title, because programs write titles differently: without
 // punctuation and accents, with "and" for "&", and "Show, The" for "The Show". It returns "" for a title without any.
 func titleKey(title, year string) string {
-	title = strings.ReplaceAll(trailingArticle().ReplaceAllString(title, "$2 $1"), "&", "and")
+	if strings.Contains(title, ", ") {
+		title = trailingArticle().ReplaceAllString(title, "$2 $1")
+	}
+	title = strings.ReplaceAll(title, "&", "and")
 	latin := false
 	letters := strings.Map(func(r rune) rune {
 		if isAccent := unicode.Is(unicode.Mn, r) && latin; !isAccent {
@@ -291,12 +297,14 @@ func (d *folderIndex) findSeasonFolder(
 // seasonOf returns the season that a folder in a show's folder holds by its name alone, such as "Season 1", "Specials",
 // "S01", "1" or "Show - Season 1"; -1 if the name says none, a part of a season, or what a release is.
 func seasonOf(show *folder, name string) int {
-	title := yearSuffix().ReplaceAllString(parseFolderName(path.Base(show.path)).title, "$1")
-	r := release.Parse(path.Join(title, name, "01.mkv"))
-	alone := release.Parse(name + "/x.mkv").Folder.Title // "" for "Season 1"
-	if season, known := r.Season(); known && !r.Extra && r.Group == "" && r.SeasonPart() == 0 &&
-		(alone == "" || strings.Trim(name, "0123456789") == "" || titleKey(alone, "") == titleKey(title, "")) {
-		return season
+	if strings.Trim(name, "0123456789") == "" {
+		name = "Season " + name
+	}
+	r := release.Parse(name + "/x.mkv")
+	of, title := r.Folder, yearSuffix().ReplaceAllString(parseFolderName(path.Base(show.path)).title, "$1")
+	if len(of.Seasons) == 1 && !r.Extra && r.Group == "" && r.SeasonPart() == 0 &&
+		(of.Title == "" || titleKey(of.Title, "") == titleKey(title, "")) {
+		return of.Seasons[0]
 	}
 	return -1
 }
