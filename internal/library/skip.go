@@ -139,20 +139,18 @@ func folderContextOf(items []item, root bool) folderContext {
 //   - below a root: yes, unless it contains season folders and there are no videos next to it
 //   - directly in a root with videos (a film's folder or a flat library): yes, unless it contains season folders
 //   - directly in a root without videos: no, it is a title
+//   - if anything may be called so ("Other"): only below a root, beside videos or seasons
 func isExtrasFolder(name string, items []item, parent folderContext) bool {
-	if !isListed("extras", strings.TrimSpace(name)) {
+	if word := strings.TrimSpace(name); isListed("extras beside videos", word) {
+		return !parent.isRoot && (parent.hasVideos || parent.hasSeasons)
+	} else if !isListed("extras", word) {
 		return false
 	}
-	seasons := false
-	for i := range items {
-		switch it := &items[i]; {
-		case it.isDir:
-			seasons = seasons || IsSeasonFolder(it.name)
-		case it.isVideo:
-			m := episodeName().FindStringSubmatch(it.name)
-			if m != nil && lettersOf(yearSuffix().ReplaceAllString(m[1], "")) == lettersOf(name) {
-				return false
-			}
+	seasons := folderContextOf(items, false).hasSeasons
+	for _, it := range items {
+		m := episodeName().FindStringSubmatch(it.name)
+		if it.isVideo && m != nil && lettersOf(yearSuffix().ReplaceAllString(m[1], "")) == lettersOf(name) {
+			return false
 		}
 	}
 	if parent.isRoot {

@@ -150,12 +150,13 @@ func TestWalk(t *testing.T) {
 			tree: []string{
 				"Show/Season 1/1.mkv", "Show/Extras/a.mkv", "Show/Extras/deep/b.mkv", "Show/Season 1/Menus/c.mkv",
 				"Film (2001)/Film.mkv", "Film (2001)/Featurettes/d.mkv", "Other/BD/1.mkv", "Other/特典映像/e.mkv",
-				"Show/Specials/s.mkv",
+				"Show/Specials/s.mkv", "Film (2001)/Other/f.mkv", "Show/Scenes/g.mkv",
 			},
 			want: []string{
-				"Film (2001)/Film.mkv", "Film (2001)/Featurettes/d.mkv: in a folder of extras", "Other/BD/1.mkv",
+				"Film (2001)/Film.mkv", "Film (2001)/Featurettes/d.mkv: in a folder of extras",
+				"Film (2001)/Other/f.mkv: in a folder of extras", "Other/BD/1.mkv",
 				"Other/特典映像/e.mkv: in a folder of extras", "Show/Extras/a.mkv: in a folder of extras",
-				"Show/Extras/deep/b.mkv: in a folder of extras", "Show/Season 1/1.mkv",
+				"Show/Extras/deep/b.mkv: in a folder of extras", "Show/Scenes/g.mkv: in a folder of extras", "Show/Season 1/1.mkv",
 				"Show/Season 1/Menus/c.mkv: in a folder of extras", "Show/Specials/s.mkv",
 			},
 		},

@@ -49,8 +49,9 @@ func TestFilesAboutAFolder(t *testing.T) {
 		"tvshow.nfo": true, "season.nfo": true, "Poster.JPG": true, "fanart.png": true, "banner.webp": true,
 		"clearlogo.png": true, "landscape.jpg": true,
 		"logo.png": true, "folder.jpg": true, "cover.webp": true, "season01-poster.jpg": true, "season2-poster.png": true,
-		"theme.mp3": true,
-		"movie.nfo": false, "poster.gif": false, "poster2.jpg": false, "theme.flac": false, "season-poster.jpg": false,
+		"theme.mp3": true, "poster.jpeg": true, "fanart1.jpg": true, "clearart.png": true, "backdrop.jpg": true,
+		"season-specials-poster.jpg": true, "season01-banner.jpg": true,
+		"poster.gif": false, "poster2.jpg": false, "theme.flac": false, "season-poster.jpg": false,
 		"my poster.jpg": false, "a.jpg": false,
 	} {
 		t.Run(name, func(t *testing.T) {

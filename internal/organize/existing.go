@@ -391,7 +391,7 @@ func (d *folderIndex) foldersWithin(target int, at *targetFolder, depth int) []*
 
 // noVideoFolder matches what media servers put beside videos, and their folders of extras that other folders may be
 // called, too.
-var noVideoFolder = lazyregexp.New(`(?i)\.trickplay$|^(?:other|scenes|shorts|clips)$`)
+var noVideoFolder = lazyregexp.New(`(?i)\.trickplay$|^(?:other|scenes|clips)$`)
 
 // planRenames plans to rename a video that is in a library folder. If it already has the planned name, its other names
 // in that folder are only reported.

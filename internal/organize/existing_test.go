@@ -554,9 +554,13 @@ func TestAnExistingLibraryGetsNoDuplicates(t *testing.T) {
 		{
 			"in place the point is another name",
 			func(o *Options) { o.Mode, o.Sources = ModeMove, []RootInfo{o.Targets[0]} },
-			tree("/out/Show/Season 1/a.mkv"),
+			tree("/out/Show/Season 1/a.mkv", "/out/Show/Season 1/a.trickplay/320 - 10x10/0.jpg"),
 			[]report.Record{tv("/out/Show/Season 1/a.mkv", 1, 1)},
-			[]string{"move Show/Season 1/a.mkv > " + ours + "/Season 01/" + file},
+			[]string{
+				"move Show/Season 1/a.mkv > " + ours + "/Season 01/" + file,
+				"move Show/Season 1/a.trickplay/320 - 10x10/0.jpg > " + ours +
+					"/Season 01/Show (2020) S01E01 - Title 1.trickplay/320 - 10x10/0.jpg",
+			},
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -87,12 +87,19 @@ func TestFilesAboutAFolderFollowItsEntry(t *testing.T) {
 			},
 		},
 		{
-			"films have one each", nil, tree("/in/Film/Film.mkv", "/in/Film/poster.jpg", "/in/Film/Trailers/x.mkv", "/out/"),
+			"films have one each", nil,
+			tree("/in/Film/Film.mkv", "/in/Film/poster.jpg", "/in/Film/Trailers/x.mkv", "/in/Film/movie.nfo", "/out/"),
 			[]report.Record{film("/in/Film/Film.mkv", 7), skipped("/in/Film/Trailers/x.mkv", library.SkipExtras)},
 			[]string{
-				"link Film/Film.mkv > " + mine + ".mkv", "copy Film/poster.jpg > Film (2001) [tmdbid-7]/poster.jpg",
+				"link Film/Film.mkv > " + mine + ".mkv", "copy Film/movie.nfo > Film (2001) [tmdbid-7]/movie.nfo",
+				"copy Film/poster.jpg > Film (2001) [tmdbid-7]/poster.jpg",
 				"extra /in/Film/Trailers/x.mkv (" + library.SkipExtras + ")",
 			},
+		},
+		{
+			"an NFO of a film does not follow a show", nil, tree("/in/Show/movie.nfo", one.Path, "/out/"),
+			[]report.Record{one},
+			[]string{units[0], "no_owner /in/Show/movie.nfo (the videos beside and below it don't all go to one folder)"},
 		},
 		{
 			"extras stay unless they are to follow", nil, tree("/in/Show/NCOP.mkv", one.Path, "/out/"),

@@ -16,8 +16,9 @@ const (
 	kindFolderWide          // a file about a whole folder, such as a poster or a font
 )
 
-var folderWidePattern = lazyregexp.New(`^(?:(?:tvshow|season)\.nfo|theme\.mp3|` +
-	`(?:poster|fanart|banner|clearlogo|landscape|logo|folder|cover|season\d{1,4}-poster)\.(?:jpg|png|webp))$`)
+var folderWidePattern = lazyregexp.New(`^(?:(?:tvshow|season|movie)\.nfo|theme\.mp3|` +
+	`(?:(?:fanart|backdrop)\d*|poster|banner|clearlogo|clearart|landscape|logo|folder|cover|thumb|disc|discart|keyart|` +
+	`season(?:\d{1,4}|-all|-specials)-(?:poster|fanart|banner|landscape|thumb))\.(?:jpe?g|png|webp))$`)
 
 const fontsFolder = "fonts"
 
@@ -122,7 +123,7 @@ func (f *extraPlacer) placeExtra(v *video) {
 		of = p.folders.list(path.Dir(of.path))
 		s = f.destinationOf(of)
 	}
-	if s.entry == nil {
+	if s.entry == nil || strings.EqualFold(v.name, "movie.nfo") && s.entry.videos[0].work.Kind != "movie" {
 		v.skip(code, "the videos beside and below it don't all go to one folder")
 		return
 	}

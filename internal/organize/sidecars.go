@@ -46,7 +46,8 @@ type sidecarAssigner struct {
 	videos       []*video // by number in matcher; nil for a video that is not planned
 	videoNumbers []int    // by index in dir.items: the number of the video; -1 if the file is no video
 
-	isRename bool // for the rename of one video in the library; its extras and previews go with it
+	isRename   bool // for the rename of one video in the library; its extras and previews go with it
+	isRenaming bool // the library's own files get other names; their previews go with them
 }
 
 func (p *Planner) assignSidecars() {
@@ -69,8 +70,8 @@ func (p *Planner) assignSidecars() {
 
 func (f *folder) mayHaveSidecars() bool {
 	return slices.ContainsFunc(f.items, func(item Item) bool {
-		return item.Type == TypeDir && library.IsSubtitleFolder(item.Name) || item.Type == TypeRegular &&
-			!library.IsVideo(item.Name)
+		return item.Type == TypeDir && (library.IsSubtitleFolder(item.Name) || path.Ext(item.Name) == ".trickplay") ||
+			item.Type == TypeRegular && !library.IsVideo(item.Name)
 	})
 }
 
@@ -79,7 +80,7 @@ func newSidecarAssigner(p *Planner, dir *folder) *sidecarAssigner {
 	var names []string
 	planned := make(map[*Item]*video, len(dir.videos))
 	for _, v := range dir.videos {
-		planned[v.item], o.isRename = v, v.isRename
+		planned[v.item], o.isRename, o.isRenaming = v, v.isRename, v.isRename || p.opts.renamesInPlace(v)
 	}
 	for i := range dir.items {
 		item := &dir.items[i]
@@ -100,7 +101,7 @@ func (o *sidecarAssigner) assign() {
 		switch item := &o.dir.items[i]; {
 		case item.Type == TypeDir && library.IsSubtitleFolder(item.Name):
 			o.assignSubtitles(o.planner.folders.list(joinPath(o.dir.path, item.Name)), item.Name)
-		case item.Type == TypeDir && o.isRename && strings.HasSuffix(item.Name, ".trickplay"):
+		case item.Type == TypeDir && o.isRenaming && strings.HasSuffix(item.Name, ".trickplay"):
 			o.assignPreviews(item.Name)
 		case (item.Type == TypeRegular || item.Type == TypeLink && o.isRename) &&
 			o.videoNumbers[i] < 0 && !isNeverSidecar(item.Name):
