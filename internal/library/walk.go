@@ -129,7 +129,7 @@ func (w *Walker) walkRoot(ctx context.Context, root string) error {
 		return fail(err)
 	}
 	info, err := os.Stat(root)
-	if errors.Is(err, fs.ErrNotExist) && isLink(root) {
+	if _, linkErr := os.Readlink(root); linkErr == nil && errors.Is(err, fs.ErrNotExist) {
 		return w.emitRootFile(ctx, root, abs, File{Path: root, Name: filepath.Base(abs), Skip: SkipBrokenLink})
 	}
 	if err != nil {
@@ -146,11 +146,6 @@ func (w *Walker) walkRoot(ctx context.Context, root string) error {
 		path: root, abs: abs, real: real, name: filepath.Base(abs), isRoot: true,
 		scope: scopeAbove(abs, ignoresCase).extendedBy(w.excludes, abs),
 	})
-}
-
-func isLink(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 func (w *Walker) walkRootFile(ctx context.Context, path, abs string, info fs.FileInfo) error {

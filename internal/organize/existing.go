@@ -302,7 +302,7 @@ func seasonOf(show *folder, name string) int {
 	}
 	r := release.Parse(name + "/x.mkv")
 	of, title := r.Folder, yearSuffix().ReplaceAllString(parseFolderName(path.Base(show.path)).title, "$1")
-	if len(of.Seasons) == 1 && !r.Extra && r.Group == "" && r.SeasonPart() == 0 &&
+	if len(of.Seasons) == 1 && len(release.Parse(name).Episodes) == 0 && r.Group == "" && r.SeasonPart() == 0 &&
 		(of.Title == "" || titleKey(of.Title, "") == titleKey(title, "")) {
 		return of.Seasons[0]
 	}

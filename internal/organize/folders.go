@@ -154,7 +154,13 @@ func (d *folderIndex) workKindOf(parent, name string) string {
 			continue
 		}
 		// The rest after the folder's name tells "Apollo 13 (1995).mkv" from "Show - 13.mkv".
-		if r := release.Parse("X" + strings.TrimPrefix(item.Name, parseFolderName(name).title)); len(r.Episodes) > 0 {
+		text, title := item.Name, parseFolderName(name).title
+		for _, title := range []string{title, yearSuffix().ReplaceAllString(title, "$1")} {
+			if rest, isCut := strings.CutPrefix(item.Name, title); isCut && text == item.Name {
+				text = "X" + rest
+			}
+		}
+		if r := release.Parse(text); len(r.Episodes) > 0 && (r.Year == 0 || len(r.Seasons) > 0) {
 			return "tv"
 		}
 		return "movie"

@@ -316,10 +316,8 @@ func LayoutNames() []string {
 
 // LayoutTemplates returns a layout's templates as text.
 func LayoutTemplates(name string) Templates {
-	for _, row := range layoutTable() {
-		if row.Name == name {
-			return row.Templates
-		}
+	if i := slices.Index(LayoutNames(), name); i >= 0 {
+		return layoutTable()[i].Templates
 	}
 	return Templates{}
 }
