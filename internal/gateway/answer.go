@@ -127,13 +127,11 @@ func writeBody(w http.ResponseWriter, req *http.Request, status int, body []byte
 	sent := 0
 	for len(body) > 0 {
 		n, err := w.Write(body[:min(len(body), writeChunk)])
-		sent += n
+		sent, body = sent+n, body[n:]
 		if err != nil {
 			return sent // the client closed the connection
 		}
-		if body = body[n:]; len(body) > 0 {
-			_ = rc.SetWriteDeadline(time.Now().Add(writeTimeout))
-		}
+		_ = rc.SetWriteDeadline(time.Now().Add(writeTimeout))
 	}
 	return sent
 }

@@ -228,7 +228,7 @@ func (g *Gateway) await(
 		case onWire:
 		case stale <= 0:
 			g.flights.continueInBackground(f)
-			return result{reply: expired, provenance: provenance{staleReason: g.waitReason(ctx)}}, nil
+			return result{reply: expired, provenance: provenance{staleReason: g.waitReason()}}, nil
 		case *left <= 0:
 			g.flights.leave(f)
 			return result{}, g.refuseFull(reasonAcquireTimeout, &f.ticket)

@@ -265,9 +265,8 @@ func (s *settings) clientAddress(r *http.Request) string {
 	if !s.trustsProxy(peer) {
 		return peer
 	}
-	list := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for _, item := range slices.Backward(list) {
-		addr, err := netip.ParseAddr(strings.TrimSpace(item))
+	for _, item := range slices.Backward(listItems(r.Header.Values("X-Forwarded-For"))) {
+		addr, err := netip.ParseAddr(item)
 		if err != nil {
 			break
 		}

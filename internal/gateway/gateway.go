@@ -107,17 +107,9 @@ func (g *Gateway) Close() error {
 	return g.upstream.Close()
 }
 
-func (g *Gateway) waitReason(ctx context.Context) string {
-	st, err := g.upstream.Limiter().Status(ctx)
-	switch {
-	case err != nil:
-		return "limiter"
-	case st.State == ratelimit.Sleep || st.State == ratelimit.HalfOpen:
-		return "sleep"
-	case st.State == ratelimit.CacheOnly:
-		return "cacheonly"
-	case st.PauseUntil.After(time.Now()):
-		return "pause"
+func (g *Gateway) waitReason() string {
+	if err := g.checkBlocked(context.Background(), 1); err != nil {
+		return refusalOf(err).name
 	}
 	return "wait"
 }

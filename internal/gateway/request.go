@@ -82,8 +82,8 @@ func (t target) urlAndKey(base *url.URL) (*url.URL, string) {
 }
 
 func (t target) hasAppend(item string) bool {
-	list := strings.Split(strings.Join(t.query["append_to_response"], ","), ",")
-	return slices.ContainsFunc(list, func(s string) bool { return path.Base(strings.TrimSpace(s)) == item })
+	list := listItems(t.query["append_to_response"])
+	return slices.ContainsFunc(list, func(s string) bool { return path.Base(s) == item })
 }
 
 // The functions below read the header fields that set a request's urgency and patience. They ignore malformed fields.

@@ -265,31 +265,25 @@ func (c *ceiling) trim() {
 }
 
 // RestoreLost restores what this process knew before a part of the state was lost. If last, the snapshot that it saw
-// last, is newer than the state, it replaces the state. Otherwise its pauses, used quotas and leases are merged into
-// it.
+// last, is newer than the state, or the state was created without knowing of it, last replaces the state. Pauses and
+// used quotas of both are merged, and otherwise leases too.
 func RestoreLost(s, last *Snapshot, at Instant, owner string) {
-	m := &s.address.machine
-	ignorant := m.reason == ReasonFresh && m.since.sub(last.clock.now) < recentActivity // created without any knowledge
+	m, known := &s.address.machine, &last.address.machine
+	ignorant := m.reason == ReasonFresh && m.since != known.since && m.since.sub(last.clock.now) < recentActivity
 	newer := last.clock.now >= s.clock.now || ignorant
 	now := s.advance(at)
 	if newer {
-		clock := s.clock
+		found := *s
 		*s = last.Clone()
-		clock.now = max(clock.now, s.clock.now)
-		s.clock = clock
+		s.clock = found.clock
+		s.clock.now = max(found.clock.now, last.clock.now)
 		s.address.bucket.empty(s.clock.now)
+		if ignorant {
+			s.mergeUse(&found)
+		}
 		return
 	}
-	same := func(t Stamp) Stamp { return t }
-	s.address.merge(&last.address, same)
-	s.address.quota.mergeMax(last.address.quota)
-	for i := range last.accounts.list {
-		theirs := &last.accounts.list[i]
-		if ours := s.accounts.byName(theirs.name); ours != nil {
-			ours.merge(theirs, same)
-			ours.quota.mergeMax(theirs.quota)
-		}
-	}
+	s.mergeUse(last)
 	for _, p := range last.processes.list {
 		if processIDOf(p.id) != owner || s.processes.byID(p.id) != nil {
 			continue
@@ -307,10 +301,29 @@ func RestoreLost(s, last *Snapshot, at Instant, owner string) {
 	}
 }
 
-func (u *usage) mergeMax(last usage) {
-	if u.since == last.since {
-		u.used = max(u.used, last.used)
+func (s *Snapshot) mergeUse(other *Snapshot) {
+	now, same := s.clock.now, func(t Stamp) Stamp { return t }
+	s.address.merge(&other.address, same)
+	s.address.quota.merge(now, other.address.quota)
+	for i := range other.accounts.list {
+		theirs := &other.accounts.list[i]
+		ours := s.accounts.getOrAdd(now, theirs.name)
+		ours.merge(theirs, same)
+		ours.quota.merge(now, theirs.quota)
 	}
+}
+
+// merge takes over the use in another copy of the state. Two copies with the same period have counted the same
+// requests; with different periods, one began without knowing of the other.
+func (u *usage) merge(now Stamp, other usage) {
+	*u, other = u.current(now), other.current(now)
+	switch {
+	case u.since == other.since:
+		other.used = max(other.used-u.used, 0)
+	case u.since == 0 || other.since != 0 && other.since < u.since:
+		u.since, u.period = other.since, other.period
+	}
+	u.used += other.used
 }
 
 // translateKey returns the number of a key whose number in another state is id; 0 if the key is unknown here.
@@ -319,10 +332,8 @@ func (l *accounts) translateKey(others *accounts, id uint64) uint64 {
 	if k == nil {
 		return 0
 	}
-	if a := l.byName(theirs.name); a != nil {
-		if ours := a.findKey(k.fingerprint); ours != nil {
-			return ours.id
-		}
+	if ours := l.byName(theirs.name).findKey(k.fingerprint); ours != nil { // mergeUse has added the account
+		return ours.id
 	}
 	return 0
 }

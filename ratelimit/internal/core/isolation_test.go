@@ -221,3 +221,53 @@ func TestTheLowerOfTwoLearnedLimitsHolds(t *testing.T) {
 		}
 	}
 }
+
+// Several processes return to a coordinator that has lost its state, after one that knew nothing of it. What each of
+// them knows is kept: requests of the budget, and pauses.
+func TestEachProcessRestoresWhatItKnows(t *testing.T) {
+	clock := newFakeClock()
+	tuning := Default()
+	tuning.Budget = Budget{Requests: 100, Period: time.Hour}
+	first := NewSnapshot(clock.now())
+	use := func(s *Snapshot, n int) {
+		a := s.accounts.getOrAdd(s.advance(clock.now()), "main")
+		for range n {
+			s.address.quota.count(s.clock.now, tuning.Budget)
+			a.quota.count(s.clock.now, tuning.Budget)
+		}
+	}
+	use(&first, 40)
+	one, two := first.Clone(), first.Clone() // as two processes saw it last
+	clock.pass(10 * time.Second)
+
+	s := NewSnapshot(clock.now()) // by a third one, which has just begun
+	use(&s, 3)
+	clock.pass(time.Second)
+	RestoreLost(&s, &one, clock.now(), "one")
+	use(&s, 5)
+	s.address.machine.pauseUntil = s.clock.now.add(time.Minute)
+	clock.pass(time.Second)
+	RestoreLost(&s, &two, clock.now(), "two")
+	use(&s, 1)
+	want := usage{first.address.quota.since, time.Hour, 40 + 3 + 5 + 1}
+	if got := s.address.quota; got != want {
+		t.Errorf("budget %+v, want %+v", got, want)
+	}
+	if got := s.accounts.byName("main").quota; got != want {
+		t.Errorf("quota %+v, want %+v", got, want)
+	}
+	if left := s.address.machine.pauseUntil.sub(s.clock.now); left != 59*time.Second {
+		t.Errorf("%v of the pause are left", left)
+	}
+
+	clock.pass(2 * recentActivity)
+	s = NewSnapshot(clock.now()) // it is used for long before anybody else comes
+	use(&s, 3)
+	clock.pass(2 * recentActivity)
+	for range 2 {
+		RestoreLost(&s, &two, clock.now(), "two")
+	}
+	if want.used = 43; s.address.quota != want {
+		t.Errorf("budget %+v, want %+v", s.address.quota, want)
+	}
+}
