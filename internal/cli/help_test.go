@@ -37,6 +37,7 @@ func helpOf(t *testing.T, width int, args ...string) string {
 // TestEveryCommandHasHelpOfTheSameShape holds every command's help to: what it does, examples that work, usage, flags
 // with words for their values, all within 80 cells.
 func TestEveryCommandHasHelpOfTheSameShape(t *testing.T) {
+	defer lang.Use(lang.English) // which cli.Main has set for the process
 	defer lang.Use(lang.English) // --lang=ko is for the process
 	call := regexp.MustCompile(`anivault( [a-z-]+)*`)
 	root := testRoot()
