@@ -65,6 +65,21 @@ func TestAClaimMakesARemovedFolderAgain(t *testing.T) {
 	}
 }
 
+// A request with no time to wait, as with a max-wait of 0, gets what it need not wait for.
+func TestAFreeClaimNeedsNoTime(t *testing.T) {
+	a, b := pair(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	claim, err := a.claims.acquire(ctx, "1", func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer claim.Release()
+	if _, err := b.claims.acquire(ctx, "1", func() {}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a claim that another process has: %v", err)
+	}
+}
+
 func TestWaitingForAClaimCanBeCancelled(t *testing.T) {
 	a, b := pair(t)
 	held, err := b.claims.acquire(t.Context(), "1", func() {})

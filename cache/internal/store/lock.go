@@ -271,8 +271,8 @@ type claimTable struct {
 	locks map[string]*claimLock // by file path
 }
 
-// Claim waits until no other process has a claim on the key. It fails only if ctx ends, with the cause. If locks are
-// unavailable, it returns an empty Claim, and the caller should ask anyway. Before it waits, it calls onWait.
+// Claim waits until no other process has a claim on the key. It fails only if ctx ends meanwhile, with the cause. If
+// locks are unavailable, it returns an empty Claim, and the caller should ask anyway. Before it waits, it calls onWait.
 func (s *Store) Claim(ctx context.Context, key string, onWait func()) (Claim, error) {
 	return s.claims.acquire(ctx, key, onWait)
 }
@@ -286,10 +286,10 @@ func (c *claimTable) acquire(ctx context.Context, key string, onWait func()) (Cl
 		return none, nil
 	}
 	entry := c.lockFor(key)
-	lock := entry.lock
-	err := lock.Lock(ctx, lockfile.Exclusive, 0)
+	lock, atOnce := entry.lock, context.WithoutCancel(ctx) // a free claim needs no time, which ctx may not have
+	err := lock.Lock(atOnce, lockfile.Exclusive, 0)
 	if errors.Is(err, fs.ErrNotExist) && os.MkdirAll(c.dir, 0o700) == nil { // another program removed the cache's folder
-		err = lock.Lock(ctx, lockfile.Exclusive, 0)
+		err = lock.Lock(atOnce, lockfile.Exclusive, 0)
 	}
 	var waited time.Duration
 	if errors.Is(err, lockfile.ErrBusy) {
