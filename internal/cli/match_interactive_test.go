@@ -467,6 +467,22 @@ func TestEpisodesAreAskedFor(t *testing.T) {
 	}
 }
 
+// In a folder of several series, Enter does not pin the whole folder to the one that has an order.
+func TestAnOrderOfOneOfSeveralSeries(t *testing.T) {
+	w := newWorld(t, "A/Salt Road Rovers S02E20.mkv", "A/Cowboy Bebop - 01.mkv")
+	p := newTerminal("o", "4", "")
+	if _, status := w.run(t.Context(), p, "match", "--interactive", "--format", "ndjson"); status != 0 {
+		t.Fatalf("status %d:\n%s", status, p.written.String())
+	}
+	if want := "Save it for folder (all 2 files and folders in it), [file]: "; !strings.HasSuffix(p.prompts[2], want) {
+		t.Errorf("it shows\n%s", p.prompts[2])
+	}
+	want := `tv/9000003 order="group:Seasons" path LIB/A/Salt Road Rovers S02E20.mkv`
+	if got := filepath.ToSlash(w.pins(t)); got != want {
+		t.Error(got)
+	}
+}
+
 // Where an episode is asked for, the orders of the series are at hand. The one that is chosen is pinned: names in the
 // folder are read in it, and all numbers of the series are written in it.
 func TestAnOrderIsChosen(t *testing.T) {

@@ -49,12 +49,13 @@ func pinOffset(s match.Series, at *Place) *int {
 
 // defaultScope returns the scope that is suggested first. It is not ByTitle if only a folder's name has the title,
 // which may mean another work elsewhere, or for one file without a number, which no other file will follow.
-func defaultScope(s match.Series, kind match.Kind) Scope {
+func defaultScope(s match.Series, a Answer) Scope {
 	_, numbered := firstNumber(s.Files[0].Release)
-	switch {
-	case title.Normalize(s.Title()) != "" && s.Titles[0].From == release.FromName && (numbered || len(s.Files) > 1):
+	switch several := len(s.Files) > 1; {
+	case a.Order == "" && title.Normalize(s.Title()) != "" && s.Titles[0].From == release.FromName &&
+		(numbered || several):
 		return ByTitle
-	case kind == match.TV && len(s.Files) > 1 && itemsInFolder(s.Files) == len(s.Files):
+	case a.Kind == match.TV && (several || a.Order != "") && itemsInFolder(s.Files) == len(s.Files):
 		return ByFolder
 	}
 	return ByFiles

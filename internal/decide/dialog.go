@@ -324,12 +324,11 @@ func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note l
 		name = title.WithYear(res.Entry.Title, res.Entry.Year)
 	}
 	c := Choice{Entry: res.Entry, InFolder: itemsInFolder(s.Files)}
-	c.Scope = defaultScope(s, a.Kind)
+	c.Scope = defaultScope(s, a)
 	if a.Action == PutAt {
 		c.Place, c.Scope = &a.Place, ByFiles
 	}
 	if a.Order != "" {
-		c.Scope = availableScopes(s, nil, a.Order)[0]
 		c.Note = lang.Textf("these are TMDB's numbers; new names have those of %s", ui.Printable(a.Order))
 	}
 	for {

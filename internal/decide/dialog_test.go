@@ -107,7 +107,7 @@ func TestTheScopeThatIsSuggested(t *testing.T) {
 	for want, names := range map[Scope][]string{
 		ByTitle: {"lib/T - 01.mkv"}, ByFiles: {"lib/my holiday.mkv"},
 	} {
-		if got := defaultScope(match.Group(filesOf(names...))[0], match.TV); got != want {
+		if got := defaultScope(match.Group(filesOf(names...))[0], Answer{Kind: match.TV}); got != want {
 			t.Errorf("%q: %s, want %s", names, got, want)
 		}
 	}
