@@ -25,11 +25,15 @@ func TestAPatternMatchesNamesInEachNormalForm(t *testing.T) {
 // The command of a hint does what the command did.
 func TestTheCommandWithInteractiveHasItsFlags(t *testing.T) {
 	cmd := newOrganize(&factory{})
-	if err := cmd.ParseFlags([]string{"--to", "lib", "--or", "copy", "--in-place", "--mode", "move"}); err != nil {
+	if err := cmd.ParseFlags([]string{
+		"--to", "lib", "--or", "copy", "--in-place", "--mode", "move", "--extras", "follow",
+		"--on-conflict", "version", "--nfo", "ids", "--min-confidence", "0.95", "--language", "ko-KR", "--type", "tv", "--rename-existing",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	o := organizeRun{match: matchOptions{roots: []string{"in"}}}
-	const want = "anivault organize --interactive in --to=lib --mode=move --or=copy --in-place"
+	const want = "anivault organize --interactive in --to=lib --mode=move --or=copy --in-place --rename-existing " +
+		"--extras=follow --on-conflict=version --nfo=ids --min-confidence=0.95 --language=ko-KR --type=tv"
 	if got := o.interactiveCommand(cmd); got != want {
 		t.Errorf("%s\nnot %s", got, want)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lazyregexp"
+	"github.com/anivault/anivault/internal/match"
 )
 
 // The reasons to skip a file or folder, other than a pattern.
@@ -30,7 +31,7 @@ const (
 
 // IsExtra reports whether a file skipped for this reason is an extra of the series or film around it.
 func IsExtra(reason lang.Text) bool {
-	reasons := []lang.Text{SkipTrailer, SkipCreditless, SkipMenu, SkipExtra, SkipExtras, SkipSample}
+	reasons := []lang.Text{SkipTrailer, SkipCreditless, SkipMenu, SkipExtra, SkipExtras, SkipSample, match.ExtraReason}
 	return slices.Contains(reasons, reason)
 }
 

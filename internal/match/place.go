@@ -72,7 +72,7 @@ func startDecision(f File, res Resolution) (d Decision, open bool) {
 	if f.isExtra() {
 		switch {
 		case !f.MatchExtra:
-			d.Outcome = Outcome{Status: Skipped, Reason: "an extra, not an episode"}
+			d.Outcome = Outcome{Status: Skipped, Reason: ExtraReason}
 		case d.Status == Matched:
 			d.Reason = "an extra of it, not an episode"
 			return d, false

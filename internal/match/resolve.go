@@ -53,10 +53,13 @@ const maxDoubtfulConfidence = 0.85
 // ConvincingConfidence is the confidence at which no more requests are made.
 const ConvincingConfidence = 0.9
 
+// ExtraReason is why an extra is skipped that only its name as a whole gives away, such as "PV1".
+const ExtraReason lang.Text = "an extra, not an episode"
+
 // Resolve searches for one series and decides which entry it is. The order of search results does not matter.
 func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 	if s.Want == WantNothing {
-		return Resolution{Outcome: Outcome{Status: Skipped, Reason: "an extra, not an episode"}}
+		return Resolution{Outcome: Outcome{Status: Skipped, Reason: ExtraReason}}
 	}
 	j := &resolveJob{resolver: r, series: prepareSeries(s)}
 	j.addStep("group", nil, "%s", seriesText(s))

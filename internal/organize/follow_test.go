@@ -108,18 +108,19 @@ func TestFilesAboutAFolderFollowItsEntry(t *testing.T) {
 		},
 		{
 			"extras with what belongs to them", func(o *Options) { o.PlaceExtras = true },
-			tree("/in/Show/Extras/NCOP.mkv", "/in/Show/Extras/NCOP.ass", "/in/Show/Extras/PV/PV 1.mkv",
+			tree("/in/Show/Extras/NCOP.mkv", "/in/Show/Extras/NCOP.ass", "/in/Show/Extras/PV/PV 1.mkv", "/in/Show/PV2.mkv",
 				"/in/Show/Extras/NCOP-sample.mkv", "/in/Show/Sample/x.mkv", one.Path, "/out/"),
 			[]report.Record{
 				skipped("/in/Show/Extras/NCOP-sample.mkv", library.SkipExtras),
 				skipped("/in/Show/Extras/NCOP.mkv", library.SkipExtras),
-				skipped("/in/Show/Extras/PV/PV 1.mkv", library.SkipExtras), skipped("/in/Show/Sample/x.mkv", library.SkipExtras),
-				one,
+				skipped("/in/Show/Extras/PV/PV 1.mkv", library.SkipExtras), skipped("/in/Show/PV2.mkv", "an extra, not an episode"),
+				skipped("/in/Show/Sample/x.mkv", library.SkipExtras), one,
 			},
 			[]string{
 				"link Show/Extras/NCOP.mkv > " + entry + "extras/NCOP.mkv",
 				"link Show/Extras/NCOP.ass > " + entry + "extras/NCOP.ass",
-				"link Show/Extras/PV/PV 1.mkv > " + entry + "extras/PV 1.mkv", units[0],
+				"link Show/Extras/PV/PV 1.mkv > " + entry + "extras/PV 1.mkv",
+				"link Show/PV2.mkv > " + entry + "extras/PV2.mkv", units[0],
 				"extra /in/Show/Extras/NCOP-sample.mkv (" + library.SkipExtras + ")",
 				"extra /in/Show/Sample/x.mkv (" + library.SkipExtras + ")",
 			},
