@@ -21,7 +21,7 @@ import (
 
 func newAccountsList(f *factory) *cobra.Command {
 	return f.setRunWithConfig(command("accounts_list"), textOrJSON, func(c invocation) error {
-		list, err := readAccounts(c.Context(), f, c.cfg)
+		list, err := readAccounts(c.cmd.Context(), f, c.cfg)
 		if err != nil {
 			return err
 		}
@@ -116,10 +116,10 @@ func newAccountsTest(f *factory) *cobra.Command {
 		}
 		refused, unreachable := 0, 0
 		for _, a := range list {
-			for _, t := range run.TestAccount(c.Context(), a) {
+			for _, t := range run.TestAccount(c.cmd.Context(), a) {
 				switch {
-				case c.Context().Err() != nil:
-					return errors.Join(c.Context().Err(), run.Close())
+				case c.cmd.Context().Err() != nil:
+					return errors.Join(c.cmd.Context().Err(), run.Close())
 				case t.Refused:
 					refused++
 				case t.Err != nil:
@@ -146,7 +146,7 @@ func newAccountsEnable(f *factory, enable bool) *cobra.Command {
 		name, done = "accounts_enable", "enabled %s\n"
 	}
 	return f.setRun(command(name), nil, func(c invocation) error {
-		return f.withTarget(c.Command, c.args[0], func(ctx context.Context, target operate.Target) error {
+		return f.withTarget(c.cmd, c.args[0], func(ctx context.Context, target operate.Target) error {
 			if _, err := target.Enable(ctx, enable, 0); err != nil {
 				return err
 			}

@@ -52,7 +52,7 @@ func newApply(f *factory) *cobra.Command {
 	cmd.Args = atMostOne("PLAN")
 	f.setRun(cmd, organizeFormats, func(c invocation) error {
 		a.format = c.format
-		return a.run(c.Command, c.args)
+		return a.run(c.cmd, c.args)
 	})
 	flags := cmd.Flags()
 	flags.BoolVar(&a.dryRun, "dry-run", false, "check everything and change nothing")

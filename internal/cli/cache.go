@@ -43,7 +43,7 @@ func newCachePath(f *factory) *cobra.Command {
 func newCacheList(f *factory) *cobra.Command {
 	return f.cacheCommand(command("cache_list"), []string{"text", "ndjson"}, func(c invocation, store *cache.Store) error {
 		now := time.Now()
-		return store.Range(c.Context(), func(e *cache.Entry) error {
+		return store.Range(c.cmd.Context(), func(e *cache.Entry) error {
 			if c.format == "ndjson" {
 				return f.printJSON(jsonEntry{
 					e.Key, e.Status, e.Fresh(now), ui.Timestamp(e.FetchedAt), ui.Timestamp(e.ExpiresAt), len(e.Body),
@@ -75,7 +75,7 @@ func newCacheGet(f *factory) *cobra.Command {
 		if !ok {
 			return usagef("anivault cache list shows the keys", "%s is not a cache key or URL", ui.Printable(c.args[0]))
 		}
-		e, found, err := store.Get(c.Context(), key)
+		e, found, err := store.Get(c.cmd.Context(), key)
 		switch {
 		case err != nil:
 			return err
@@ -94,7 +94,7 @@ func newCacheGet(f *factory) *cobra.Command {
 
 func newCacheVerify(f *factory) *cobra.Command {
 	return f.cacheCommand(command("cache_verify"), nil, func(c invocation, store *cache.Store) error {
-		r, err := store.Verify(c.Context())
+		r, err := store.Verify(c.cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func newCacheVerify(f *factory) *cobra.Command {
 func newCachePrune(f *factory) *cobra.Command {
 	var options cache.PruneOptions
 	cmd := f.cacheCommand(command("cache_prune"), nil, func(c invocation, store *cache.Store) error {
-		res, err := store.Prune(c.Context(), options)
+		res, err := store.Prune(c.cmd.Context(), options)
 		if err == nil {
 			f.say("removed %d records; %s in use\n", res.Removed, ui.Size(res.Used))
 		}
@@ -127,7 +127,7 @@ func newCachePrune(f *factory) *cobra.Command {
 
 func newCacheCompact(f *factory) *cobra.Command {
 	return f.cacheCommand(command("cache_compact"), nil, func(c invocation, store *cache.Store) error {
-		res, err := store.Compact(c.Context())
+		res, err := store.Compact(c.cmd.Context())
 		if err == nil {
 			f.say("%s before, %s now\n", ui.Size(res.Before), ui.Size(res.After))
 		}
@@ -139,14 +139,14 @@ func newCacheClear(f *factory) *cobra.Command {
 	var yes bool
 	cmd := f.cacheCommand(command("cache_clear"), nil, func(c invocation, store *cache.Store) error {
 		what := lang.Text("the cache") // for a damaged cache, whose content is unknown
-		if s, err := store.Stats(c.Context()); err == nil {
+		if s, err := store.Stats(c.cmd.Context()); err == nil {
 			what = lang.Textf("%s, %s", lang.Count(s.Entries, "answer"), ui.Size(s.Used))
 		}
 		question := lang.Textf("Remove %s from %s?", what, ui.Printable(store.Path()))
-		if ok, err := f.confirm(c.Context(), yes, question, "nothing was removed\n"); !ok {
+		if ok, err := f.confirm(c.cmd.Context(), yes, question, "nothing was removed\n"); !ok {
 			return err
 		}
-		err := store.Clear(c.Context())
+		err := store.Clear(c.cmd.Context())
 		if err == nil {
 			f.say("removed %s\n", what)
 		}
@@ -160,7 +160,7 @@ func newCacheExport(f *factory) *cobra.Command {
 	return f.cacheCommand(command("cache_export"), nil, func(c invocation, store *cache.Store) (err error) {
 		n := 0
 		write := func(out io.Writer) error {
-			n, err = store.Export(c.Context(), out)
+			n, err = store.Export(c.cmd.Context(), out)
 			return err
 		}
 		if len(c.args) == 0 || c.args[0] == "-" {
@@ -182,7 +182,7 @@ func newCacheImport(f *factory) *cobra.Command {
 			return err
 		}
 		defer in.Close()
-		res, err := store.Import(c.Context(), in, tmdb.Valid)
+		res, err := store.Import(c.cmd.Context(), in, tmdb.Valid)
 		if err != nil && res.Imported == 0 {
 			return err
 		}
@@ -197,7 +197,7 @@ func newCacheImport(f *factory) *cobra.Command {
 
 func newCacheStats(f *factory) *cobra.Command {
 	return f.cacheCommand(command("cache_stats"), textOrJSON, func(c invocation, store *cache.Store) error {
-		s, err := store.Stats(c.Context())
+		s, err := store.Stats(c.cmd.Context())
 		switch {
 		case err != nil:
 			return err

@@ -24,7 +24,7 @@ import (
 
 // invocation is one execution of a command, with everything its code gets.
 type invocation struct {
-	*cobra.Command
+	cmd    *cobra.Command
 	cfg    *config.Config // nil for a command set up with setRun
 	args   []string
 	format string // the value of --format; "" for a command without that flag
@@ -69,7 +69,7 @@ func (f *factory) setRun(cmd *cobra.Command, formats []string, do func(invocatio
 		for i := 0; i < len(args) && cmd.Name() != "parse"; i++ { // parse reads names, not paths
 			args[i] = config.ExpandHome(args[i], f.getenv("HOME"))
 		}
-		return do(invocation{Command: cmd, args: args, format: form})
+		return do(invocation{cmd: cmd, args: args, format: form})
 	}
 	return cmd
 }
@@ -77,7 +77,7 @@ func (f *factory) setRun(cmd *cobra.Command, formats []string, do func(invocatio
 // setRunWithConfig is setRun for a command that needs the configuration, which is loaded before do runs.
 func (f *factory) setRunWithConfig(cmd *cobra.Command, formats []string, do func(invocation) error) *cobra.Command {
 	return f.setRun(cmd, formats, func(c invocation) (err error) {
-		if c.cfg, err = f.load(c.Command); err != nil {
+		if c.cfg, err = f.load(c.cmd); err != nil {
 			return err
 		}
 		return do(c)
@@ -89,7 +89,7 @@ func (f *factory) setRunWithFolders(
 	cmd *cobra.Command, formats []string, do func(c invocation, broken error) error,
 ) *cobra.Command {
 	return f.setRun(cmd, formats, func(c invocation) (broken error) {
-		c.cfg, broken = f.load(c.Command)
+		c.cfg, broken = f.load(c.cmd)
 		switch {
 		case c.cfg.Dirs.Data == "":
 			return broken

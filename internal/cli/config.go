@@ -32,7 +32,7 @@ func newConfigPath(f *factory) *cobra.Command {
 
 func newConfigValidate(f *factory) *cobra.Command {
 	return f.setRun(command("config_validate"), nil, func(c invocation) error {
-		cfg, err := f.load(c.Command)
+		cfg, err := f.load(c.cmd)
 		if bad, ok := errors.AsType[*config.Error](err); ok {
 			for _, e := range bad.Others { // the first error is returned, so it is printed last
 				printMessage(f.streams, e.Text())
@@ -82,7 +82,7 @@ type jsonSetting struct {
 
 func newConfigInit(f *factory) *cobra.Command {
 	var force bool
-	cmd := f.setRun(command("config_init"), nil, func(c invocation) error { return initConfig(f, c.Command, force) })
+	cmd := f.setRun(command("config_init"), nil, func(c invocation) error { return initConfig(f, c.cmd, force) })
 	cmd.Flags().BoolVar(&force, "force", false, "start over; an existing file is kept as config.yaml.bak")
 	return cmd
 }

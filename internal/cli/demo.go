@@ -28,7 +28,7 @@ func newDemo(f *factory) *cobra.Command {
 	o := matchOptions{f: f}
 	cmd := f.setRun(command("demo"), matchFormats, func(c invocation) error {
 		o.format = c.format
-		return runDemo(f, c.Command, keep, serve, &o)
+		return runDemo(f, c.cmd, keep, serve, &o)
 	})
 	cmd.Flags().StringVar(&keep, "keep", "", "make everything in `DIR`, which must be new or empty, and leave it there")
 	cmd.Flags().BoolVar(&serve, "serve", false, "keep the stand-in running until Ctrl-C, to try other commands with it")

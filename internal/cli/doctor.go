@@ -40,7 +40,7 @@ type finding struct {
 func newDoctor(f *factory) *cobra.Command {
 	var offline, sendTest bool
 	cmd := f.setRun(command("doctor"), textOrJSON, func(c invocation) error {
-		cfg, err := f.load(c.Command)
+		cfg, err := f.load(c.cmd)
 		broken := err
 		if err != nil {
 			if cfg, err = fallbackConfig(f); err != nil {
@@ -48,7 +48,7 @@ func newDoctor(f *factory) *cobra.Command {
 			}
 		}
 		d := doctor{streams: f.streams, json: c.format == "json"}
-		d.run(c.Context(), cfg, broken, offline, sendTest)
+		d.run(c.cmd.Context(), cfg, broken, offline, sendTest)
 		if d.json {
 			d.err = f.printJSON(jsonDoctor{d.checks})
 		}

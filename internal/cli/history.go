@@ -30,7 +30,7 @@ func newHistory(f *factory) *cobra.Command {
 			return showRun(c, f, e)
 		}
 		var runs []apply.Run
-		atWork, err := readRuns(c.Context(), c.cfg, func() (err error) {
+		atWork, err := readRuns(c.cmd.Context(), c.cfg, func() (err error) {
 			runs, err = e.History()
 			return err
 		})
@@ -65,7 +65,7 @@ func newHistoryPrune(f *factory) *cobra.Command {
 			return usagef("for example: anivault history prune --older 1y",
 				"--older: %q is not an age, such as 30d, 12w or 1y", older)
 		}
-		return (&applyRun{f: f}).withEngine(c.Context(), c.cfg, func(e *apply.Engine) (*apply.Outcome, error) {
+		return (&applyRun{f: f}).withEngine(c.cmd.Context(), c.cfg, func(e *apply.Engine) (*apply.Outcome, error) {
 			gone, err := e.Prune(time.Now().Add(-age))
 			f.say("%s can no longer be put back\n", lang.Count(len(gone), "run"))
 			return nil, err
@@ -79,22 +79,22 @@ func newHistoryPrune(f *factory) *cobra.Command {
 func newHistoryAbandon(f *factory) *cobra.Command {
 	var yes bool
 	cmd := f.setRunWithConfig(command("history_abandon"), nil, func(c invocation) error {
-		return (&applyRun{f: f}).withEngine(c.Context(), c.cfg, func(e *apply.Engine) (*apply.Outcome, error) {
+		return (&applyRun{f: f}).withEngine(c.cmd.Context(), c.cfg, func(e *apply.Engine) (*apply.Outcome, error) {
 			run, err := findRun(e, c.args, nil)
 			switch {
 			case err != nil:
 				return nil, err
 			case run.Err != nil:
-				return nil, explainApplyError(c.Context(), run.Err, nil)
+				return nil, explainApplyError(c.cmd.Context(), run.Err, nil)
 			case !run.Stage.IsUnfinished():
 				if _, _, err := e.Show(run.ID); err != nil { // a damaged journal may hide an interruption
-					return nil, explainApplyError(c.Context(), err, nil)
+					return nil, explainApplyError(c.cmd.Context(), err, nil)
 				}
 				return nil, usagef("anivault history lists them", "the run %s was not interrupted, and blocks no other run", run.ID)
 			}
 			question := lang.Textf("Leave the run %s (%s, to %s) as it is?", run.ID, lang.Count(run.Files, "file"),
 				ui.Printable(strings.Join(run.Targets, ", ")))
-			if ok, err := f.confirm(c.Context(), yes, question, "nothing was changed\n"); !ok {
+			if ok, err := f.confirm(c.cmd.Context(), yes, question, "nothing was changed\n"); !ok {
 				return nil, err
 			}
 			if err := e.Abandon(run.ID); err != nil {
@@ -193,7 +193,7 @@ func showRun(c invocation, f *factory, e *apply.Engine) error {
 	}
 	var run apply.Run
 	var out *apply.Outcome
-	atWork, err := readRuns(c.Context(), c.cfg, func() (err error) {
+	atWork, err := readRuns(c.cmd.Context(), c.cfg, func() (err error) {
 		run, out, err = e.Show(picked.ID)
 		return err
 	})
@@ -215,7 +215,7 @@ func newUndo(f *factory) *cobra.Command {
 	var yes bool
 	cmd := f.setRunWithConfig(command("undo"), organizeFormats, func(c invocation) error {
 		a.format = c.format
-		return a.undo(c.Context(), c.cfg, c.args, yes)
+		return a.undo(c.cmd.Context(), c.cfg, c.args, yes)
 	})
 	flags := cmd.Flags()
 	flags.BoolVar(&a.dryRun, "dry-run", false, "say what would be put back, and change nothing")
@@ -315,7 +315,7 @@ func newVerify(f *factory) *cobra.Command {
 	a := applyRun{f: f}
 	cmd := f.setRunWithConfig(command("verify"), organizeFormats, func(c invocation) error {
 		a.format = c.format
-		return a.verify(c.Context(), c.cfg, c.args, deep)
+		return a.verify(c.cmd.Context(), c.cfg, c.args, deep)
 	})
 	cmd.Flags().BoolVar(&deep, "deep", false, "read the files and compare their content")
 	return cmd

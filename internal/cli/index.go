@@ -64,7 +64,7 @@ func lacksMapping(x *index.Index) bool {
 
 func newIndexImport(f *factory) *cobra.Command {
 	return f.setRunWithConfig(command("index_import"), nil, func(c invocation) error {
-		infos, err := index.Import(c.Context(), c.cfg.Dirs.Data, c.args...)
+		infos, err := index.Import(c.cmd.Context(), c.cfg.Dirs.Data, c.args...)
 		if errors.Is(err, fs.ErrNotExist) {
 			return usagef("check the path", "%s", lang.TextOf(err))
 		}
@@ -208,7 +208,7 @@ func newIndexUpdate(f *factory) *cobra.Command {
 			Dir: c.cfg.Dirs.Data, Client: &http.Client{Transport: transport}, UserAgent: version.UserAgent(), Now: time.Now,
 			Addresses: c.cfg.Index, Say: func(what string) { f.say("fetching %s\n", ui.Escaped(what)) },
 		}
-		outcomes, err := updater.Update(c.Context())
+		outcomes, err := updater.Update(c.cmd.Context())
 		if err != nil {
 			return err
 		}

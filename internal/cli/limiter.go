@@ -60,7 +60,7 @@ func newLimiterCacheOnly(f *factory) *cobra.Command {
 		if err := field.Set(&t, recover); err != nil {
 			return tuningUsageError(err)
 		}
-		return f.withTarget(c.Command, "", func(ctx context.Context, target operate.Target) error {
+		return f.withTarget(c.cmd, "", func(ctx context.Context, target operate.Target) error {
 			if _, err := target.CacheOnly(ctx, t.AutoRecover); err != nil {
 				return err
 			}
@@ -78,7 +78,7 @@ func newLimiterCacheOnly(f *factory) *cobra.Command {
 
 func newLimiterResume(f *factory) *cobra.Command {
 	return f.setRun(command("limiter_resume"), nil, func(c invocation) error {
-		return f.withTarget(c.Command, "", func(ctx context.Context, target operate.Target) error {
+		return f.withTarget(c.cmd, "", func(ctx context.Context, target operate.Target) error {
 			state, err := target.Resume(ctx)
 			switch {
 			case err != nil:
@@ -100,7 +100,7 @@ func newLimiterResume(f *factory) *cobra.Command {
 func newLimiterReset(f *factory) *cobra.Command {
 	var force, yes bool
 	cmd := f.setRun(command("limiter_reset"), nil, func(c invocation) error {
-		return f.withTarget(c.Command, "", func(ctx context.Context, target operate.Target) error {
+		return f.withTarget(c.cmd, "", func(ctx context.Context, target operate.Target) error {
 			before, err := target.Operator.Status(ctx, target.Config.Tuning)
 			if err != nil {
 				return err
@@ -216,7 +216,7 @@ func (f *factory) setTuneRun(cmd *cobra.Command, example, resetUsage lang.Text, 
 		if !ok {
 			return usagef("allowed: a time such as 30m or 8h, or always", "--for: %q is not a time", duration)
 		}
-		return f.withTarget(c.Command, account, func(ctx context.Context, target operate.Target) error {
+		return f.withTarget(c.cmd, account, func(ctx context.Context, target operate.Target) error {
 			if _, err := target.Tune(ctx, change); err != nil {
 				return tuningUsageError(err)
 			}

@@ -33,7 +33,7 @@ func newLimiterSimulate(f *factory) *cobra.Command {
 	o := simulateOptions{f: f}
 	cmd := command("limiter_simulate")
 	cmd.ValidArgsFunction = completeTuningKeys(affectsSimulation)
-	f.setRun(cmd, nil, func(c invocation) error { return o.run(c.Command, c.args) })
+	f.setRun(cmd, nil, func(c invocation) error { return o.run(c.cmd, c.args) })
 	flags := cmd.Flags()
 	flags.StringVar(&o.scenario, "scenario", "", "`FILE` with a scenario in JSON")
 	flags.StringVar(&o.preset, "preset", "gauntlet", "`NAME` of a scenario")

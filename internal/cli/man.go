@@ -23,13 +23,13 @@ func newMan(f *factory) *cobra.Command {
 	var dir string
 	cmd := f.setRun(command("man"), nil, func(c invocation) error {
 		if dir == "" {
-			_, err := io.WriteString(f.streams.Out, manPage(c.Root()))
+			_, err := io.WriteString(f.streams.Out, manPage(c.cmd.Root()))
 			return err
 		}
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return lang.Error("make folder for man pages: %w", err)
 		}
-		return writeManPages(c.Root(), dir)
+		return writeManPages(c.cmd.Root(), dir)
 	})
 	cmd.Flags().StringVar(&dir, "dir", "", "write a page per command into `FOLDER` instead")
 	return cmd

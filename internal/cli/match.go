@@ -65,21 +65,21 @@ func newMatch(f *factory) *cobra.Command {
 	cmd := f.setRun(command("match"), matchFormats, func(c invocation) error {
 		o.format, o.suggestIndex = c.format, true
 		if o.namesFrom == "" && o.filesFrom == "" {
-			if err := checkPaths(f, c.Command, c.args); err != nil {
+			if err := checkPaths(f, c.cmd, c.args); err != nil {
 				return err
 			}
 		}
 		if err := o.check(c.args); err != nil {
 			return err
 		}
-		cfg, produce, err := o.open(c.Command, c.args)
+		cfg, produce, err := o.open(c.cmd, c.args)
 		if err != nil {
 			return err
 		}
 		// Most of what a run allocates is soon garbage. Fewer collections cost a few MB of memory, and a run over an
 		// unchanged library takes up to a third less time.
 		defer debug.SetGCPercent(debug.SetGCPercent(300))
-		return o.run(c.Context(), cfg, produce)
+		return o.run(c.cmd.Context(), cfg, produce)
 	})
 	flags := cmd.Flags()
 	addMatchFlags(cmd, &o)

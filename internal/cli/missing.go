@@ -37,27 +37,27 @@ func newMissing(f *factory) *cobra.Command {
 			return err
 		}
 		if len(m.added)+len(unignore) > 0 {
-			cfg, err := f.load(c.Command)
+			cfg, err := f.load(c.cmd)
 			if err != nil {
 				return err
 			}
-			err = changeIgnored(c.Context(), f, ignoredPath(cfg.Dirs.Data), m.added, unignore)
+			err = changeIgnored(c.cmd.Context(), f, ignoredPath(cfg.Dirs.Data), m.added, unignore)
 			if err != nil || len(c.args) == 0 {
 				return err
 			}
 		}
-		if err := atLeastOne("PATH", "for example: anivault missing ~/Anime")(c.Command, c.args); err != nil {
+		if err := atLeastOne("PATH", "for example: anivault missing ~/Anime")(c.cmd, c.args); err != nil {
 			return err
 		}
 		o.missingWriter = &m
-		cfg, produce, err := o.open(c.Command, c.args)
+		cfg, produce, err := o.open(c.cmd, c.args)
 		switch {
 		case err != nil:
 			return err
 		case cfg.Match.Order == orders.AniDB:
 			return usagef("choose another order", "AniDB has no seasons to compare with")
 		}
-		return o.run(c.Context(), cfg, produce)
+		return o.run(c.cmd.Context(), cfg, produce)
 	})
 	addMatchFlags(cmd, &o)
 	flags := cmd.Flags()

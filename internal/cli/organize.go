@@ -59,8 +59,8 @@ func newOrganize(f *factory) *cobra.Command {
 	o := organizeRun{f: f, match: matchOptions{f: f}}
 	cmd := f.setRun(command("organize"), organizeFormats, func(c invocation) error {
 		o.format = c.format
-		err := o.run(c.Command, c.args)
-		return f.sendNotices(c.Context(), o.cfg, err)
+		err := o.run(c.cmd, c.args)
+		return f.sendNotices(c.cmd.Context(), o.cfg, err)
 	})
 	flags := cmd.Flags()
 	addPlanFlags(cmd)

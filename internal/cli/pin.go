@@ -36,11 +36,11 @@ func newPin(f *factory) *cobra.Command {
 		if p.Kind, p.ID, err = pins.ParseEntry(c.args[1]); err != nil {
 			return usagef("for example: anivault pin PATH tv/26209", "%s", err)
 		}
-		if c.Flags().Changed("season") {
+		if c.cmd.Flags().Changed("season") {
 			p.Season = &season
 		}
 		p.Offset, p.Order = offset, order
-		if c.Flags().Changed("episode") {
+		if c.cmd.Flags().Changed("episode") {
 			if err := setEpisodes(&p, episodes); err != nil {
 				return err
 			}
@@ -48,10 +48,10 @@ func newPin(f *factory) *cobra.Command {
 		if err := p.Validate(); err != nil {
 			return usagef("see: anivault pin --help", "%s", err)
 		}
-		if err := lookUpPin(f, c.Command, &p, offline, force); err != nil {
+		if err := lookUpPin(f, c.cmd, &p, offline, force); err != nil {
 			return err
 		}
-		return changePins(f, c.Command, func(s *pins.Set) (lang.Text, error) {
+		return changePins(f, c.cmd, func(s *pins.Set) (lang.Text, error) {
 			old, err := s.Put(p)
 			if err != nil {
 				return "", err
@@ -227,7 +227,7 @@ func pinSubject(f *factory, arg string) (pins.Pin, error) {
 
 func newUnpin(f *factory) *cobra.Command {
 	return f.setRun(command("unpin"), nil, func(c invocation) error {
-		return changePins(f, c.Command, func(s *pins.Set) (lang.Text, error) {
+		return changePins(f, c.cmd, func(s *pins.Set) (lang.Text, error) {
 			var said []lang.Text
 			for _, arg := range c.args {
 				old, err := removePin(s, arg)

@@ -45,18 +45,18 @@ func newSearch(f *factory) *cobra.Command {
 		switch {
 		case strings.TrimSpace(w.Text) == "":
 			return usagef("a variable in your script may be empty", "TITLE is empty")
-		case c.Flags().Changed("year") && (year < firstFilm || year > lastYear):
+		case c.cmd.Flags().Changed("year") && (year < firstFilm || year > lastYear):
 			return usagef("for example: --year 2023", "--year: %d is not a year between %d and %d", year, firstFilm, lastYear)
 		}
-		cfg, err := f.load(c.Command)
+		cfg, err := f.load(c.cmd)
 		if err != nil {
 			return err
 		}
 		if cfg.Match.Type != "auto" {
 			w.Kind = match.Kind(cfg.Match.Type)
 		}
-		return withApp(c.Context(), f, cfg, offline, func(run *app.App) error {
-			return runSearch(c.Context(), f, run, w, c.format)
+		return withApp(c.cmd.Context(), f, cfg, offline, func(run *app.App) error {
+			return runSearch(c.cmd.Context(), f, run, w, c.format)
 		})
 	})
 	addRequestFlags(cmd, &offline)
@@ -77,13 +77,13 @@ func listOrders(f *factory, c invocation, offline bool) error {
 	if err != nil || kind != match.TV {
 		return usagef("for example: anivault search tv/209867 --orders", "--orders needs a series, tv/ID")
 	}
-	cfg, err := f.load(c.Command)
+	cfg, err := f.load(c.cmd)
 	if err != nil {
 		return err
 	}
-	return withApp(c.Context(), f, cfg, offline, func(run *app.App) error {
-		found, err := run.Orders(c.Context(), id)
-		if err != nil && c.Context().Err() == nil {
+	return withApp(c.cmd.Context(), f, cfg, offline, func(run *app.App) error {
+		found, err := run.Orders(c.cmd.Context(), id)
+		if err != nil && c.cmd.Context().Err() == nil {
 			code, why := app.Explain(err)
 			return exitErrorf(exitIncomplete, code.Info().Next, "the orders of tv/%d are not known: %s", id, why)
 		}

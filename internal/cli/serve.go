@@ -24,11 +24,11 @@ import (
 func newServe(f *factory) *cobra.Command {
 	var offline bool
 	cmd := f.setRun(command("serve"), nil, func(c invocation) error {
-		cfg, err := loadServe(f, c.Command, offline)
+		cfg, err := loadServe(f, c.cmd, offline)
 		if err != nil {
 			return err
 		}
-		return runServe(f, c.Command, cfg, offline)
+		return runServe(f, c.cmd, cfg, offline)
 	})
 	addServeFlags(cmd, &offline)
 	cmd.AddCommand(newServeCheck(f),
@@ -39,7 +39,7 @@ func newServe(f *factory) *cobra.Command {
 func newServeCheck(f *factory) *cobra.Command {
 	var offline bool
 	cmd := f.setRun(command("serve_check"), nil, func(c invocation) error {
-		cfg, err := loadServe(f, c.Command, offline)
+		cfg, err := loadServe(f, c.cmd, offline)
 		if err == nil {
 			err = gateway.Check(cfg)
 		}
@@ -157,7 +157,7 @@ func newServeTokenNew(f *factory) *cobra.Command {
 		if err := client.Check(); err != nil {
 			return err
 		}
-		err := config.EditClients(c.Context(), c.cfg.Dirs.Data, func(list []config.Client) ([]config.Client, error) {
+		err := config.EditClients(c.cmd.Context(), c.cfg.Dirs.Data, func(list []config.Client) ([]config.Client, error) {
 			for _, other := range slices.Concat(c.cfg.Serve.Clients, list) {
 				if other.Name == client.Name {
 					return nil, usagef("revoke it first, or choose another name",
@@ -208,7 +208,7 @@ func newServeTokenList(f *factory) *cobra.Command {
 func newServeTokenRevoke(f *factory) *cobra.Command {
 	return f.setRunWithFolders(command("serve_token_revoke"), nil, func(c invocation, broken error) error {
 		var left int
-		err := config.EditClients(c.Context(), c.cfg.Dirs.Data, func(list []config.Client) ([]config.Client, error) {
+		err := config.EditClients(c.cmd.Context(), c.cfg.Dirs.Data, func(list []config.Client) ([]config.Client, error) {
 			for _, name := range c.args {
 				i := slices.IndexFunc(list, func(cl config.Client) bool { return cl.Name == name })
 				if i >= 0 {

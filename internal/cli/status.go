@@ -29,9 +29,9 @@ func newStatus(f *factory, name string) *cobra.Command {
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		for {
-			view, err := readStatus(c.Context(), f, c.cfg, store)
+			view, err := readStatus(c.cmd.Context(), f, c.cfg, store)
 			switch {
-			case watch && c.Context().Err() != nil:
+			case watch && c.cmd.Context().Err() != nil:
 				return nil // Ctrl-C ends --watch without an error
 			case err != nil:
 				return err
@@ -43,7 +43,7 @@ func newStatus(f *factory, name string) *cobra.Command {
 			}
 			select {
 			case <-tick.C:
-			case <-c.Context().Done():
+			case <-c.cmd.Context().Done():
 				return nil
 			}
 		}

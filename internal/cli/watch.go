@@ -52,8 +52,8 @@ func newWatch(f *factory) *cobra.Command {
 		warned: map[string]bool{}, placed: map[string]placedFiles{},
 	}
 	cmd := f.setRun(command("watch"), organizeFormats, func(c invocation) error {
-		w.cmd, w.format = c.Command, c.format
-		return w.run(c.Context(), c.args)
+		w.cmd, w.format = c.cmd, c.format
+		return w.run(c.cmd.Context(), c.args)
 	})
 	flags := cmd.Flags()
 	addPlanFlags(cmd)
