@@ -8,7 +8,6 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// openRun is a run with its journal and its open folders.
 type openRun struct {
 	run      *run
 	journal  *journal

@@ -143,7 +143,6 @@ func readYAML(raw []byte) (*viper.Viper, error) {
 	return v, v.ReadConfig(bytes.NewReader(raw))
 }
 
-// unknownKeys returns errors for keys that are not settings, and for settings that are written as sections.
 func unknownKeys(file *viper.Viper, in source, settings []Setting) (problems errorList) {
 	known := make([]string, 0, len(settings))
 	for _, s := range settings {

@@ -152,7 +152,6 @@ func (c *Config) WithKey(key Key) *Config {
 	return &out
 }
 
-// clearNoneKey removes a key that is noKeyValue.
 func (c *Config) clearNoneKey() {
 	if key := cmp.Or(c.TMDB.Token, c.TMDB.APIKey); key.Reveal() == noKeyValue && !c.AsksTMDB() {
 		c.TMDB.Token, c.TMDB.APIKey = Secret{}, Secret{}

@@ -54,7 +54,6 @@ func LocaleTag(getenv func(string) string) string {
 // currentCatalogue maps English texts to translations into the language of the process; nil means English.
 var currentCatalogue atomic.Pointer[map[string]string]
 
-// foreignErrorText is the function set by UseErrorTexts.
 var foreignErrorText atomic.Pointer[func(error) (Text, bool)]
 
 // Use makes l the language of the process.

@@ -341,7 +341,6 @@ func (p *placer) matchedShowTitle() bool {
 	return t.norm == "" || t.primary || title.Script(t.norm) == "latin" && p.isShowTitle(t.norm, title.MayBeReading)
 }
 
-// isSubset reports whether some is not empty and all of its words are in others.
 func isSubset(some, others []string) bool {
 	return len(some) > 0 && len(removeWords(some, others)) == 0
 }

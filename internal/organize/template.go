@@ -173,7 +173,6 @@ func (p *templateParser) parseSequence(optional bool) ([]node, error) {
 	return nodes, nil
 }
 
-// parseField parses "{name}" or "{name:2}".
 func (p *templateParser) parseField() (node, error) {
 	begin := p.offset
 	end := strings.IndexByte(p.text[begin:], '}')

@@ -152,7 +152,6 @@ func (s *seasonTable) writeSeason(b *strings.Builder, h *seasonRow) {
 	s.writeLine(b, ui.Dim, rest)
 }
 
-// episodeRanges returns the season and its episodes: "S01 1-12,14".
 func (h *seasonRow) episodeRanges() string {
 	switch {
 	case h.key.kind == "movie":

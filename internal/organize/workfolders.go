@@ -1,0 +1,310 @@
+package organize
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/lazyregexp"
+	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/nfo"
+	"github.com/anivault/anivault/internal/orders"
+	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// This file finds folders and files that Sonarr, FileBot, Plex or an earlier run has put into a target. They keep their
+// names, so no show gets a second folder and no episode a second file.
+
+// folderTag matches an ID in a folder's name in the forms of Sonarr, Radarr, Plex, Jellyfin, Emby and Kodi, such as
+// "[tmdbid-1]", "{tmdb-1}", "[tvdbid=1]" or "[tt0000001]", and the edition of a film as Plex writes it.
+var folderTag = lazyregexp.New(
+	`[\[{(](?:(?i:(tmdb|tvdb|anidb|imdb)(?:id)?[-=]0*(\w+)|(tt\d{7,}))[\]})]|edition-([^{}]+)})`)
+
+// folderName holds the parts of a folder's name, such as "Show (2020) {tvdb-77} {edition-Extended}".
+type folderName struct {
+	title   string   // including the year
+	ids     []string // such as "tvdb-77"
+	edition string
+}
+
+func parseFolderName(name string) (f folderName) {
+	f.title = name
+	if i := strings.IndexAny(name, "[{("); i < 0 || !strings.ContainsAny(name[i:], "-=tT") {
+		return f // a quick check that excludes most names
+	}
+	for _, m := range folderTag().FindAllStringSubmatch(name, -1) {
+		f.title, f.edition = strings.Replace(f.title, m[0], "", 1), cmp.Or(f.edition, m[4])
+		if m[4] == "" {
+			f.ids = append(f.ids, strings.ToLower(cmp.Or(m[1], "imdb")+"-"+m[2]+m[3]))
+		}
+	}
+	f.title = strings.TrimSpace(f.title)
+	return f
+}
+
+// ids returns the IDs of a work in the format of folderName.ids, the most reliable first.
+func (v *video) ids() []string {
+	if v.anime > 0 {
+		return []string{"anidb-" + strconv.Itoa(v.anime)}
+	}
+	out := []string{"tmdb-" + strconv.Itoa(v.work.ID)}
+	if id := v.facts.ids.TVDB; id > 0 {
+		out = append(out, "tvdb-"+strconv.Itoa(id))
+	}
+	if id := v.facts.ids.IMDB; id != "" {
+		out = append(out, "imdb-"+strings.ToLower(id))
+	}
+	return out
+}
+
+// catalogueOf returns the catalogue of the ID in a folder's name; "" if the name has no ID. Of several IDs, the first
+// in this order decides.
+func catalogueOf(folder string) string {
+	ids := parseFolderName(folder).ids
+	for _, catalogue := range []string{orders.TMDB, orders.TVDB, orders.AniDB, "imdb"} {
+		if slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(id, catalogue+"-") }) {
+			return catalogue
+		}
+	}
+	return ""
+}
+
+// hasOtherID reports whether a folder's name has an ID of a catalogue in which the work has an ID too. The caller has
+// already searched for the work's own IDs, so the folder is of another work.
+func (v *video) hasOtherID(folder string) bool {
+	return slices.ContainsFunc(parseFolderName(folder).ids, func(other string) bool {
+		catalogue := other[:strings.IndexByte(other, '-')+1]
+		return slices.ContainsFunc(v.ids(), func(id string) bool { return strings.HasPrefix(id, catalogue) })
+	})
+}
+
+// findWorkFolders returns the subfolders that hold a work. It searches for an ID in the name, then for an NFO about the
+// work, then for a title and the year, and for a show also for a title alone. It stops at the first of these that finds
+// any folder. A show's titles in other languages come last.
+func (d *folderIndex) findWorkFolders(in *folder, v *video, edition string, titles bool) []string {
+	for _, id := range v.ids() {
+		if found := d.filterByEdition(in, v, d.subfoldersBy(in, id), edition); len(found) > 0 {
+			return found
+		}
+	}
+	if v.anime > 0 {
+		return nil // an NFO or a title is of the whole entry
+	}
+	if found := d.filterByEdition(in, v, d.foldersByNFO(in)[v.work.Entry], edition); len(found) > 0 {
+		return found
+	}
+	if !titles {
+		return nil
+	}
+	for _, title := range v.titles() {
+		if found := d.foldersByTitle(in, v, edition, title); len(found) > 0 {
+			return found
+		}
+	}
+	var found []string
+	if v.work.Kind == "tv" && d.details != nil && len(in.subfolders) > 0 {
+		if details := d.details(v.work.Entry); details != nil {
+			for _, title := range details.Titles {
+				found = append(found, d.foldersByTitle(in, v, edition, title)...)
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// foldersByTitle returns the subfolders with the title and the work's year. If there is none, it returns a folder that
+// has the title without a year: that of a show, or of a film if a file in it has the year.
+func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string) []string {
+	if titleKey(title, "") == "" {
+		return nil
+	}
+	noOtherWork := func(key string) []string {
+		return slices.DeleteFunc(d.filterByEdition(in, v, d.subfoldersBy(in, key), edition), func(name string) bool {
+			return v.hasOtherID(name) || catalogueOf(name) == "anidb" || d.hasNFOOfOther(in, v.work.Entry, name)
+		})
+	}
+	found := noOtherWork(titleKey(title, ui.Number(v.facts.year)))
+	if len(found) > 0 || v.work.Kind == "tv" && d.hasShowWithYear(in, title) {
+		return found
+	}
+	found = noOtherWork(titleKey(title, ""))
+	if v.work.Kind == "movie" {
+		return slices.DeleteFunc(found, func(name string) bool {
+			return !slices.ContainsFunc(d.list(joinPath(in.path, name)).existingVideos(),
+				func(e existingVideo) bool { return e.Year == v.facts.year })
+		})
+	}
+	if len(found) == 0 || d.hasOtherYear(joinPath(in.path, found[0]), v.facts.year) {
+		return nil
+	}
+	d.matchedByTitle = append(d.matchedByTitle, found[0])
+	return found
+}
+
+// subfoldersBy returns the names of the subfolders with an ID, or with a titleKey.
+func (d *folderIndex) subfoldersBy(f *folder, key string) []string {
+	if f.subfolders != nil {
+		return f.subfolders[key]
+	}
+	f.subfolders = map[string][]string{}
+	for i := range f.items {
+		if item := &f.items[i]; item.Type == TypeDir || item.Type == TypeLink {
+			name := parseFolderName(item.Name)
+			title, year := name.title, ""
+			if m := yearSuffix().FindStringSubmatch(title); m != nil {
+				title, year = m[1], m[2]
+			} else if r := release.Parse(title + "/x.mkv").Folder; r.Year > 0 && len(r.Seasons) == 0 &&
+				d.workKindOf(f.path, item.Name) != "" { // a release, and no folder of several films
+				name.ids = append(name.ids, titleKey(r.Title, ui.Number(r.Year)))
+			}
+			for _, key := range append(name.ids, titleKey(title, year)) {
+				f.subfolders[key] = append(f.subfolders[key], item.Name)
+			}
+		}
+	}
+	return f.subfolders[key]
+}
+
+// titleKey returns the year after the letters and digits of a title, because programs write titles differently: without
+// punctuation and accents, with "and" for "&", and "Show, The" for "The Show". It returns "" for a title without any.
+func titleKey(title, year string) string {
+	if strings.Contains(title, ", ") {
+		title = trailingArticle().ReplaceAllString(title, "$2 $1")
+	}
+	title = strings.ReplaceAll(title, "&", "and")
+	latin := false
+	letters := strings.Map(func(r rune) rune {
+		if isAccent := unicode.Is(unicode.Mn, r) && latin; !isAccent {
+			if latin = unicode.Is(unicode.Latin, r); unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) {
+				return r
+			}
+		}
+		return -1
+	}, norm.NFKD.String(FoldName(title)))
+	if letters == "" {
+		return ""
+	}
+	return letters + "|" + year
+}
+
+// trailingArticle matches a title as programs write it that sort by its first word: "Show, The".
+var trailingArticle = lazyregexp.New(`(?i)^(.*), (the|an?)$`)
+
+// yearSuffix matches a folder's title and the year after it.
+var yearSuffix = lazyregexp.New(`^(.+) \((\d{4})\)$`)
+
+// hasShowWithYear reports whether a show's subfolder without ID has this title and a year, so the title is ambiguous.
+func (d *folderIndex) hasShowWithYear(in *folder, title string) bool {
+	bare := titleKey(title, "")
+	for key, names := range in.subfolders {
+		if bare != "" && key != bare && strings.HasPrefix(key, bare) &&
+			slices.ContainsFunc(names, func(name string) bool { return d.workKindOf(in.path, name) != "movie" }) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasOtherYear reports whether any season in a show's folder has a video with another year in its name.
+func (d *folderIndex) hasOtherYear(show string, year int) bool {
+	return slices.ContainsFunc(d.list(show).items, func(season Item) bool {
+		return season.Type == TypeDir && library.IsSeasonFolder(season.Name) &&
+			slices.ContainsFunc(d.list(joinPath(show, season.Name)).existingVideos(), func(e existingVideo) bool {
+				return e.Year > 0 && e.Year != year
+			})
+	})
+}
+
+// filterByEdition returns the folders with the given edition that may hold a work of this kind. The kind matters
+// because a series and a film can have the same ID.
+func (d *folderIndex) filterByEdition(in *folder, v *video, names []string, edition string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return parseFolderName(name).edition != edition ||
+			!slices.Contains([]string{"", v.work.Kind}, d.workKindOf(in.path, name))
+	})
+}
+
+// foldersByNFO returns the subfolders without an ID in their names, by the work that their NFO is about.
+func (d *folderIndex) foldersByNFO(in *folder) map[Entry][]string {
+	if in.byNFO != nil {
+		return in.byNFO
+	}
+	in.byNFO = map[Entry][]string{}
+	for i := range in.items {
+		item := &in.items[i]
+		if item.Type != TypeDir || parseFolderName(item.Name).ids != nil {
+			continue
+		}
+		for _, file := range workNFOs(item.Name) {
+			if id := d.idInNFO(path.Join(in.path, item.Name, file.name), file.kind); id > 0 {
+				entry := Entry{Kind: file.kind, ID: id}
+				in.byNFO[entry] = append(in.byNFO[entry], item.Name)
+				break
+			}
+		}
+	}
+	return in.byNFO
+}
+
+// idInNFO returns the TMDB ID in an NFO; 0 if it has none or can't be read.
+func (d *folderIndex) idInNFO(file, kind string) int {
+	text, _ := d.disk.ReadEnds(file)
+	_, id := nfo.IsAbout(text, kind, 0)
+	return id
+}
+
+// hasNFOOfOther reports whether a folder without an ID in its name has an NFO about another work.
+func (d *folderIndex) hasNFOOfOther(in *folder, entry Entry, name string) bool {
+	for other, names := range d.foldersByNFO(in) {
+		if other != entry && slices.Contains(names, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// findSeasonFolder returns the name of a season's folder in a show's folder. That is the planned name if it exists.
+// Otherwise it is the only folder with another name for the season, such as "Season 1", "Specials" or "S01".
+func (d *folderIndex) findSeasonFolder(
+	show *folder, planned string, season int,
+) (name string, code Code, why lang.Text) {
+	if planned == "." || strings.Contains(planned, "/") || len(show.findSimilar(planned)) > 0 {
+		return planned, "", ""
+	}
+	var found []string
+	for i := range show.items {
+		if item := &show.items[i]; item.Type != TypeRegular && seasonOf(show, item.Name) == season {
+			found = append(found, item.Name)
+		}
+	}
+	if len(found) > 1 {
+		return planned, CodeTwoFolders, lang.Textf("%s", strings.Join(found, " and "))
+	}
+	if len(found) == 1 {
+		planned = found[0]
+	}
+	return planned, "", ""
+}
+
+// seasonOf returns the season that a folder in a show's folder holds by its name alone, such as "Season 1", "Specials",
+// "S01", "1" or "Show - Season 1"; -1 if the name says none, a part of a season, or what a release is.
+func seasonOf(show *folder, name string) int {
+	if strings.Trim(name, "0123456789") == "" {
+		name = "Season " + name
+	}
+	r := release.Parse(name + "/x.mkv")
+	of, title := r.Folder, yearSuffix().ReplaceAllString(parseFolderName(path.Base(show.path)).title, "$1")
+	if len(of.Seasons) == 1 && len(release.Parse(name).Episodes) == 0 && r.Group == "" && r.SeasonPart() == 0 &&
+		(of.Title == "" || titleKey(of.Title, "") == titleKey(title, "")) {
+		return of.Seasons[0]
+	}
+	return -1
+}
