@@ -60,7 +60,7 @@ func printAccounts(f *factory, list []app.AccountView) error {
 			rate = fmt.Sprintf("%g/s", a.Rate)
 		}
 		if q := a.Quota; q != nil {
-			quota = fmt.Sprintf("%d+%d of %d/%s", q.Used, q.Reserved, q.Limit, q.Period)
+			quota = lang.Sprintf("%d+%d of %d/%s", q.Used, q.Reserved, q.Limit, q.Period)
 		}
 		keys := mapped(a.Keys, func(k app.KeyView) string { return fmt.Sprintf("%d %s", k.Number, lang.Say(k.Standing)) })
 		lines = append(lines, []string{

@@ -51,7 +51,7 @@ func suggestIndex(f *factory, cfg *config.Config, s report.Summary) {
 	f.say("\n%s", ui.WrapHanging(lang.Say(text)+"\n", f.streams.ErrWidth(), 0))
 }
 
-const missingMappingNote = "AniDB's titles find nothing by themselves: only Anime-Lists links them to TMDB " +
+const missingMappingNote lang.Text = "AniDB's titles find nothing by themselves: only Anime-Lists links them to TMDB " +
 	"(anivault index update fetches it)"
 
 func lacksMapping(x *index.Index) bool {
@@ -179,7 +179,7 @@ func newIndexStats(f *factory) *cobra.Command {
 		}
 		var b strings.Builder
 		for _, i := range infos {
-			fmt.Fprintf(&b, "%-12s  %8d entries  %8d titles  %s\n", i.Source, i.Rows, i.Titles, listOrigin(i))
+			b.WriteString(lang.Sprintf("%-12s  %8d entries  %8d titles  %s\n", i.Source, i.Rows, i.Titles, listOrigin(i)))
 		}
 		_, err = fmt.Fprint(f.streams.Out, b.String(), lang.Sprintf("%s in all\n", ui.Size(size)))
 		return err

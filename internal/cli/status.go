@@ -168,7 +168,7 @@ func (v statusView) rows() rows {
 		out.add("budget", "%d used and %d reserved of %s, %s", s.BudgetUsed, s.BudgetHeld, s.Budget, renews)
 	}
 	if len(v.accounts) > 0 {
-		texts := mapped(v.accounts, func(a app.AccountView) string { return a.Name + " " + a.Standing })
+		texts := mapped(v.accounts, func(a app.AccountView) string { return a.Name + " " + lang.Say(a.Standing) })
 		out.add("accounts", "%s", strings.Join(texts, ", "))
 	}
 	for _, o := range s.Overrides {
