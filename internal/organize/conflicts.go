@@ -184,13 +184,10 @@ var singleDiscPattern = lazyregexp.New(
 var singlePartPattern = lazyregexp.New(`(?i)S\d{1,2}E\d{1,4}[ ._-]+(?:part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
 
 func (v *video) labelSinglePart() {
-	if v.label != "" {
-		return
-	}
 	stem, n := library.Stem(v.item.Name), 0
 	lower := strings.ToLower(stem)
 	inName := func(word string) bool { return strings.Contains(lower, word) }
-	if !slices.ContainsFunc([]string{"cd", "di", "part", "pt"}, inName) {
+	if v.label != "" || !slices.ContainsFunc([]string{"cd", "di", "part", "pt"}, inName) {
 		return // a quick check that excludes most files before the slower expressions
 	}
 	if m := singleDiscPattern().FindStringSubmatch(stem); m != nil {

@@ -48,20 +48,20 @@ func (p *Planner) compareWithExisting() (renamed []*video) {
 		var others []*existingVideo
 		own := p.opts.Layout.hasOwnFolder(v.work.Kind) && v.entry.folder.path != "."
 		for _, at := range p.folders.searchFolders(v) {
-			shared := !own || v.work.Kind == "movie" && at.path == path.Dir(v.entry.folder.path)
+			shared := !own || v.work.Kind == "movie" && !IsBelow(at.path, v.entry.folder.path)
 			others = append(others, p.folders.contents(v.target, at).videosOfSameWork(v, own && at == v.entry.folder, shared)...)
 		}
-		if len(others) == 0 || p.labelAsVersion(v, others, sources) {
-			continue
+		if len(others) > 0 && !p.labelAsVersion(v, others, sources) {
+			v.skip(CodeExists, lang.Textf("%s", others[0].path))
 		}
-		v.skip(CodeExists, lang.Textf("%s", others[0].path))
 	}
 	p.videos = dropSkipped(p.videos)
 	return renamed
 }
 
 // searchFolders returns the folders that may already hold a video: its target folder, the folder of its work with those
-// in it, and for a film also the folder above.
+// in it, and for a film also the folder above and, for an edition, the film's folder without it,
+// because Radarr names only the file after it.
 func (d *folderIndex) searchFolders(v *video) []*targetFolder {
 	e, out := v.entry, []*targetFolder{v.folder}
 	if !d.opts.Layout.hasOwnFolder(v.work.Kind) || e.folder.path == "." {
@@ -73,7 +73,12 @@ func (d *folderIndex) searchFolders(v *video) []*targetFolder {
 	out = append(out, slices.DeleteFunc(slices.Clone(e.folders),
 		func(at *targetFolder) bool { return at.path == v.folder.path })...)
 	if v.work.Kind == "movie" {
-		out = append(out, d.chooseTarget(v.target, path.Dir(e.folder.path)))
+		above := d.chooseTarget(v.target, path.Dir(e.folder.path))
+		if out = append(out, above); parseFolderName(path.Base(e.folder.path)).edition != "" {
+			for _, name := range d.findWorkFolders(d.contents(v.target, above), v, "", true) {
+				out = append(out, d.chooseTarget(v.target, joinPath(above.path, name)))
+			}
+		}
 	}
 	return out
 }
@@ -241,12 +246,14 @@ func (v *video) titles() []string {
 	return []string{v.facts.title, v.facts.originalTitle, v.titleInName}
 }
 
-// isNamedBy reports whether the name of a video has an ID of the work, or a title of it and for a film the year.
+// isNamedBy reports whether the name of a video has an ID of the work, or a title of it and for a film the year, and the
+// edition if the film's folder has one.
 func (v *video) isNamedBy(e *existingVideo) bool {
 	isOwn := func(id string) bool { return slices.Contains(v.ids(), id) }
 	isTitle := func(title string) bool { return titleKey(title, "") == titleKey(e.Title, "") }
-	return slices.ContainsFunc(parseFolderName(library.Stem(e.Name)).ids, isOwn) || titleKey(e.Title, "") != "" &&
-		(v.work.Kind == "tv" || e.Year == v.facts.year) && slices.ContainsFunc(v.titles(), isTitle)
+	name, edition := parseFolderName(library.Stem(e.Name)), parseFolderName(path.Base(v.entry.folder.path)).edition
+	return (edition == "" || edition == name.edition) && (slices.ContainsFunc(name.ids, isOwn) || titleKey(e.Title, "") != "" &&
+		(v.work.Kind == "tv" || e.Year == v.facts.year) && slices.ContainsFunc(v.titles(), isTitle))
 }
 
 // labelAsVersion labels a video so that it differs from other versions, if the user wants versions and the media server

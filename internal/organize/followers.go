@@ -58,13 +58,9 @@ func (f *extraPlacer) findFolderWideFiles() {
 		if v.isRename {
 			continue // the files about the video's folder are already in place
 		}
-		root := p.opts.Sources[v.source].Path
-		for dir := v.dir.path; IsBelow(dir, root) && !seen[dir]; dir = path.Dir(dir) {
+		for dir := v.dir.path; IsBelow(dir, p.opts.Sources[v.source].Path) && !seen[dir]; dir = path.Dir(dir) {
 			seen[dir] = true
 			f.findFolderWideIn(p.folders.list(dir), v.source)
-			if dir == root {
-				break
-			}
 		}
 	}
 }

@@ -343,6 +343,24 @@ func TestPlans(t *testing.T) {
 			},
 		},
 		{
+			"an edition in the film's folder, as Radarr names it",
+			func(o *Options) { o.Layout, _ = NewLayout("plex", Templates{}) },
+			tree("/in/Film 2001 Extended.mkv", "/in/Film 2001 Uncut.mkv", "/in/Film 2001 Director's Cut.mkv",
+				"/out/Film (2001) {tmdb-7}/Film (2001) {tmdb-7} {edition-Extended} [Bluray-1080p].mkv",
+				"/out/Film (2001) {tmdb-7}/Film (2001) {edition-Uncut}.mkv = /in/Film 2001 Uncut.mkv"),
+			[]report.Record{
+				film("/in/Film 2001 Extended.mkv", 7), film("/in/Film 2001 Uncut.mkv", 7),
+				film("/in/Film 2001 Director's Cut.mkv", 7),
+			},
+			[]string{
+				"link Film 2001 Director's Cut.mkv > Film (2001) {tmdb-7} {edition-Director's Cut}/Film (2001) {tmdb-7} " +
+					"{edition-Director's Cut}.mkv",
+				"in place: 1",
+				"exists /in/Film 2001 Extended.mkv (/out/Film (2001) {tmdb-7}/Film (2001) {tmdb-7} {edition-Extended} " +
+					"[Bluray-1080p].mkv)",
+			},
+		},
+		{
 			"a film's own fields in names of one's own",
 			func(o *Options) {
 				o.Layout, _ = NewLayout("custom", Templates{Movie: "{title}/{title}< {edition}>< {resolution}>"})
