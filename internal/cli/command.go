@@ -143,7 +143,7 @@ func checkFormat(format string, words ...string) error {
 // checkNotEmpty refuses a flag with an empty value. Otherwise it would count as not given, and undo, for example, would
 // undo everything. It ignores flags that set a setting, because some settings may be empty.
 func checkNotEmpty(cmd *cobra.Command) (err error) {
-	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		isSetting := flag.Annotations[settingAnnotation] != nil
 		if flag.Changed && !isSetting && flag.Value.Type() == "string" && flag.Value.String() == "" {
 			err = usagef("a variable in your script may be empty", "--%s is empty", flag.Name)

@@ -110,12 +110,7 @@ func (m *manText) row(head, text string) {
 // text writes paragraphs. A line that begins with a space stays a line of its own, as man(7) has it.
 func (m *manText) text(text string) {
 	for line := range strings.SplitSeq(text, "\n") {
-		if line == "" {
-			line = ".PP"
-		} else {
-			line = escapeRoff(line)
-		}
-		m.WriteString(line + "\n")
+		m.WriteString(cmp.Or(escapeRoff(line), ".PP") + "\n")
 	}
 }
 

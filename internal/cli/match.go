@@ -273,9 +273,8 @@ func (o *matchOptions) input(args []string, options library.Options) (run.Produc
 	if len(missing) == len(args) {
 		return nil, missingPathError(args[0])
 	}
-	walk := run.Walk(args, options)
-	o.secondWalk = walk
-	return walk, nil
+	o.secondWalk = run.Walk(args, options)
+	return o.secondWalk, nil
 }
 
 func missingPathError(path string) error {
@@ -292,6 +291,9 @@ func openInput(f *factory, path string) (io.ReadCloser, error) {
 	in, err := os.Open(filepath.Clean(path))
 	if err != nil {
 		return nil, usagef("check the path", "%v", err)
+	}
+	if info, err := in.Stat(); err == nil && info.IsDir() {
+		return nil, errors.Join(usagef("check the path", "%s is a folder", ui.Printable(path)), in.Close())
 	}
 	return in, nil
 }

@@ -187,7 +187,7 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		hint = cmp.Or(findHint(cmd.Name()+" --"+name), didYouMean(name, names, "--", hint))
+		hint = cmp.Or(findHint(cmd.Name()+" --"+name), findHint("--"+name), didYouMean(name, names, "--", hint))
 	}
 	return usagef(hint, "%s", err)
 }
