@@ -210,7 +210,8 @@ func checkTMDB(ctx context.Context, cfg *config.Config) finding {
 	if blocked, ok := errors.AsType[*ratelimit.BlockedError](err); ok {
 		if err = connect(ctx, cfg.TMDB.BaseURL); err == nil || blocked.Cause == ratelimit.ReasonOperator {
 			_, text := app.Explain(blocked)
-			return finding{state: lang.Textf("not asked: %s", text), fix: "anivault status"}
+			const again = "run anivault doctor again after the pause; anivault status shows how long it lasts"
+			return finding{state: lang.Textf("not asked: %s", text), fix: again}
 		}
 	}
 	var refusal *tmdb.UnauthorizedError
