@@ -81,7 +81,7 @@ func runDemo(f *factory, cmd *cobra.Command, keep string, serve bool, o *matchOp
 		lib = filepath.Base(lib)
 	}
 	f.say("A sample library, and a stand-in for TMDB on this machine that limits and\n"+
-		"fails a little. It runs:\n\n  anivault match %s\n\n", lib)
+		"fails a little. It runs:\n\n  anivault match %s\n\n", ui.ShellWord(lib))
 	o.afterSummary = func(run *app.App) {
 		if !f.quiet {
 			printTimeline(f, run)
@@ -126,7 +126,7 @@ func demoOrganize(f *factory, cmd *cobra.Command, lib, format string) error {
 		return lang.Error("make the demo's folder: %w", err)
 	}
 	f.say("\nThen it organizes the library, with hard links in a folder next to it:\n\n"+
-		"  anivault organize %s --to %s --yes\n\n", lib, to)
+		"  anivault organize %s --to %s --yes\n\n", ui.ShellWord(lib), ui.ShellWord(to))
 	demoFactory := *f
 	demoFactory.environ = append(slices.Clone(f.environ), "ANIVAULT_ORGANIZE_TO="+to)
 	if format != "table" {
