@@ -164,7 +164,7 @@ var counted = regexp.MustCompile(`^1? ?(more folders?|aired episodes?|files?|ans
 
 // unsaid are literals that look like texts and are none, or that stay as they are.
 var unsaid = []*regexp.Regexp{
-	regexp.MustCompile(`^MediaBrowser Token=`), // a header
+	regexp.MustCompile(`^MediaBrowser Token=|^extras beside videos$`), // a header; a section of words.txt
 	// examples, and commands that a hint names
 	regexp.MustCompile(`^ *(# )?(anivault|find|echo|chmod) `),
 	// how a command is typed
@@ -178,7 +178,7 @@ var unsaid = []*regexp.Regexp{
 	regexp.MustCompile(`^(system volume information|network trash folder|temporary items|behind the scenes|` +
 		`deleted scenes|bonus features|bonus disc|bd menu|dvd menu|clean op & ed)$`),
 	// headers of tables, lines of files
-	regexp.MustCompile(`^NAME\t|^%d\+%d of |^(new|revoke) NAME|^# made by: anivault|^# Puts what arrives in order|` +
+	regexp.MustCompile(`^NAME\t|^(new|revoke) NAME|^# made by: anivault|^# Puts what arrives in order|` +
 		`^  - \{name: |^, (admin: true|` +
 		`made: )`),
 	// lines of a journal
