@@ -142,7 +142,7 @@ func folderContextOf(items []item, root bool) folderContext {
 //   - directly in a root without videos: no, it is a title
 //   - if anything may be called so ("Other"): only below a root, beside videos or seasons
 func isExtrasFolder(name string, items []item, parent folderContext) bool {
-	if word := strings.TrimSpace(name); isListed("extras beside videos", word) {
+	if word := strings.TrimSpace(name); isListed("extras-beside-videos", word) {
 		return !parent.isRoot && (parent.hasVideos || parent.hasSeasons)
 	} else if !isListed("extras", word) {
 		return false
