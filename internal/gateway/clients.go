@@ -322,13 +322,11 @@ func (s *stickySessions) put(name string, p ratelimit.Preference, now time.Time)
 }
 
 func (g *Gateway) preferSessionAccount(ctx context.Context, f *flight, s config.Sticky) context.Context {
-	if !s.Enabled || f.initiator.session == "" {
+	p, ok := g.sessions.get(f.initiator.session, s.TTL, time.Now())
+	if !s.Enabled || !ok {
 		return ctx
 	}
-	if p, ok := g.sessions.get(f.initiator.session, s.TTL, time.Now()); ok {
-		return ratelimit.With(ctx, ratelimit.Request{Prefer: p, PreferFor: s.Wait})
-	}
-	return ctx
+	return ratelimit.With(ctx, ratelimit.Request{Prefer: p, PreferFor: s.Wait})
 }
 
 func (g *Gateway) recordChoice(f *flight, c ratelimit.Choice) {

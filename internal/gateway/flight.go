@@ -107,6 +107,7 @@ func (fs *flights) begin(f *flight) (begun bool, err error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	f.cancel, f.waiters, f.began = cancel, 1, time.Now()
 	f.changed, f.done = make(chan struct{}), make(chan struct{})
+	f.choice.Store(new(ratelimit.Choice))
 	fs.byKey[f.key] = f
 	fs.waiting++
 	fs.waitingPerClient[f.ticket.client]++

@@ -307,12 +307,7 @@ func (g *Gateway) slotUse(f *flight) (running, limit int) {
 	return g.queue.running()
 }
 
-func (f *flight) lastChoice() (c ratelimit.Choice) {
-	if p := f.choice.Load(); p != nil {
-		c = *p
-	}
-	return c
-}
+func (f *flight) lastChoice() ratelimit.Choice { return *f.choice.Load() }
 
 func (g *Gateway) accountOf(f *flight) string {
 	return cmp.Or(f.lastChoice().Account, g.settings.Load().cfg.OnlyAccount())

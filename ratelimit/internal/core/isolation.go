@@ -127,7 +127,7 @@ func (a *Isolation) changes() Changes {
 }
 
 // Rejoin merges into the shared snapshot what the process did alone: pauses, grants under the ceiling, use of the
-// bucket and the budget, and released slots.
+// bucket and the budget, reservations, and released slots.
 //
 // Other machines may still be alone. So the first machine to return to a coordinator stops all permits for one
 // ceiling_window, in which the other machines return too. A machine that finds others active there stops nothing.
@@ -169,9 +169,16 @@ func (a *Isolation) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 		ours.quota.add(now, theirs.quota, translate, did.used[theirs.name])
 	}
 	s.accounts.dropOld(now, &s.queue)
-	for _, p := range s.processes.list {
-		if a.since != 0 && processIDOf(p.id) == owner {
-			s.queue.dropReleased(p.key, &alone.queue)
+	for i := range s.processes.list {
+		p := &s.processes.list[i]
+		if a.since == 0 || processIDOf(p.id) != owner {
+			continue
+		}
+		s.queue.dropReleased(p.key, &alone.queue)
+		if there := alone.processes.byID(p.id); there != nil { // the ends of requests that began alone release nothing here
+			p.reserved = there.reserved - alone.queue.countLeases(func(l *lease) bool {
+				return l.owner == there.key && l.usesReservation && l.permit > firstIsolatedNumber
+			})
 		}
 	}
 }

@@ -271,3 +271,31 @@ func TestEachProcessRestoresWhatItKnows(t *testing.T) {
 		t.Errorf("budget %+v, want %+v", s.address.quota, want)
 	}
 }
+
+// What a process had reserved and has given back while it was alone is free again, and what it has reserved there is
+// still reserved.
+func TestRejoinSettlesReservations(t *testing.T) {
+	for alone, want := range map[int]int{-2: 1, 2: 4} {
+		clock := newFakeClock()
+		tuning := Default()
+		var shared Snapshot
+		v := shared.at(shared.advance(clock.now()), &tuning)
+		v.join("me").reserved = 3
+		v.join("other").reserved = 7
+		a := NewIsolation(&shared, clock.now(), "me", 1)
+		clock.pass(time.Second)
+		me := a.Snapshot.processes.byID("me")
+		me.reserved += alone
+		if alone > 0 { // one of the two is under way: the shared state does not know its permit
+			a.Snapshot.queue.leases = []lease{{permit: firstIsolatedNumber + 1, owner: me.key, usesReservation: true}}
+		}
+		shared.processes.byID("other").reserved = 8
+		a.Rejoin(&shared, clock.now(), "me", 2)
+		if got := shared.processes.byID("me").reserved; got != want {
+			t.Errorf("%d are reserved, want %d", got, want)
+		}
+		if got := shared.processes.byID("other").reserved; got != 8 {
+			t.Errorf("%d are reserved by the other, want 8", got)
+		}
+	}
+}
