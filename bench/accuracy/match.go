@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 )
 
@@ -114,6 +115,7 @@ func (b *bench) scores() error {
 				return err
 			}
 			r.printClasses()
+			r.printWays()
 			if list.label == "real" {
 				r.printWithoutEachSource()
 			}
@@ -304,6 +306,26 @@ func (v *verdict) printWithoutEachSource() {
 			fmt.Printf(" %17s %10s", others.percent(), difference(others, read.plus(unread)))
 		}
 		fmt.Println()
+	}
+}
+
+// namedRE matches what a reason quotes and counts.
+var namedRE = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+`)
+
+// printWays prints how many answers are sure, and how many of those wrong, by the way in which they were found. The ways
+// hold nothing of a name, so they are printed of the unread rows, too.
+func (v *verdict) printWays() {
+	ways := map[string]bool{}
+	way := func(i int) string { return namedRE.ReplaceAllString(v.records[i].Reason, "_") }
+	for i, r := range v.records {
+		if r.sure() {
+			ways[way(i)] = true
+		}
+	}
+	fmt.Printf("\n%6s %6s   %6s %6s   way in which a sure answer was found\n", "read", "wrong", "unread", "wrong")
+	for _, w := range slices.Sorted(maps.Keys(ways)) {
+		read, unread := v.count(anything, func(i int) (bool, bool) { return v.records[i].sure() && way(i) == w, v.wrong(i) })
+		fmt.Printf("%6d %6d   %6d %6d   %s\n", read.all, read.right, unread.all, unread.right, w)
 	}
 }
 
