@@ -136,7 +136,12 @@ func TestAPartThatNoSeasonIsCalled(t *testing.T) {
 		{
 			"the only special, and the file is the second",
 			alone(two("Silver Road", season(0, "1-1"), first).alt("Silver Road Winter Night")),
-			rel("Silver Road Winter Night", eps(2)), "tv 5 S01E02",
+			rel("Silver Road Winter Night", eps(2)), "tv 5 -",
+		},
+		{
+			"the only special, and the file is the seventh",
+			alone(two("Silver Road", season(0, "1-1"), first).alt("Silver Road Winter Night")),
+			rel("Silver Road Winter Night", eps(7)), "tv 5 S01E07",
 		},
 		{
 			"a special of a date",

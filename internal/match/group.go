@@ -83,7 +83,16 @@ func Group(files []File) []Series {
 	}
 	dropSharedFolderTitles(out)
 	for i := range out {
-		out[i].countEpisodes()
+		seen := map[float64]bool{}
+		for _, f := range out[i].Files {
+			for _, e := range f.Release.Episodes {
+				if e == math.Trunc(e) {
+					seen[e] = true
+					out[i].LastEpisode = max(out[i].LastEpisode, e)
+				}
+			}
+		}
+		out[i].Episodes = len(seen)
 	}
 	return out
 }
@@ -197,19 +206,6 @@ func wantOf(f File) Want {
 // folderOf returns the path before the name. A name may itself contain a slash, between two titles.
 func folderOf(r release.Release) string {
 	return strings.TrimRight(r.Path[:max(strings.LastIndex(r.Path, r.Name), 0)], `/\`)
-}
-
-func (s *Series) countEpisodes() {
-	seen := make(map[float64]bool, len(s.Files))
-	for _, f := range s.Files {
-		for _, e := range f.Release.Episodes {
-			if e == math.Trunc(e) {
-				seen[e] = true
-				s.LastEpisode = max(s.LastEpisode, e)
-			}
-		}
-	}
-	s.Episodes = len(seen)
 }
 
 // reading is a possible title of the files, with its normalised forms.

@@ -183,19 +183,13 @@ func distinguishingSigns(text string, e *Entry) string {
 	if own == "" {
 		return ""
 	}
-	without := false
-	all := slices.Concat(
-		[]AltTitle{{Title: e.Title, Language: "own"}, {Title: e.OriginalTitle, Language: "own"}},
-		e.Titles,
-	)
-	for _, t := range all {
-		if title.Normalize(t.Title) != folded {
-			continue
-		}
-		if title.SequelSigns(t.Title) == own && t.Language != "" {
+	without, shown := false, []AltTitle{{Title: e.Title, Language: "own"}, {Title: e.OriginalTitle, Language: "own"}}
+	for _, t := range append(shown, e.Titles...) {
+		same, signs := title.Normalize(t.Title) == folded, title.SequelSigns(t.Title)
+		if signs == own && (same && t.Language != "" || t.Language == "own") {
 			return ""
 		}
-		without = without || len(title.SequelSigns(t.Title)) < len(own)
+		without = without || same && len(signs) < len(own)
 	}
 	if !without {
 		return ""

@@ -168,6 +168,10 @@ func (j *resolveJob) limitSearches(queries []Query) []Query {
 }
 
 func (j *resolveJob) addHits(q Query, hits []Hit) {
+	whole := false // the query is a whole title of the name
+	for i, t := range j.series.Titles {
+		whole = whole || searchText(t.Text) == q.Text && !IsPieceOfTitle(j.series.Titles, i)
+	}
 	for _, h := range hits {
 		i := slices.IndexFunc(j.pool, func(c scoredContender) bool { return c.hit.Kind == h.Kind && c.hit.ID == h.ID })
 		if i < 0 {
@@ -177,7 +181,7 @@ func (j *resolveJob) addHits(q Query, hits []Hit) {
 		c := j.pool[i].contender
 		c.foundByYear = c.foundByYear || q.Year != 0
 		c.showsQuery = c.showsQuery || showsQuery(q.Text, h)
-		c.foundByWholeTitle = c.foundByWholeTitle || j.isWholeTitle(q)
+		c.foundByWholeTitle = c.foundByWholeTitle || whole
 		j.pool[i] = scoreContender(j.series, c)
 	}
 }
@@ -201,15 +205,6 @@ func (j *resolveJob) namesWholeEntry() bool {
 	best := rankContenders(j.pool).contenders[0]
 	return best.hit.Kind == Movie || best.match.title.primary ||
 		title.MayBeReading(best.hit.OriginalTitle, best.match.title.text)
-}
-
-func (j *resolveJob) isWholeTitle(q Query) bool {
-	for i, t := range j.series.Titles {
-		if searchText(t.Text) == q.Text && !IsPieceOfTitle(j.series.Titles, i) {
-			return true
-		}
-	}
-	return false
 }
 
 // showsQuery reports whether a visible title of the hit explains why it was found: each word of the query begins one of

@@ -10,8 +10,6 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// The gaps between air dates that end a run of episodes. Between two seasons, there are usually two or more cours
-// without episodes; within a split season, only one.
 // placeByLaterCour handles a name whose year is later than the first year of its season. It takes the run of that
 // season's episodes that began in that year.
 func placeByLaterCour(p *placer) placement {

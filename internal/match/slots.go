@@ -6,10 +6,14 @@ import (
 	"time"
 )
 
+// The gaps between air dates that end a run of episodes. Between two seasons, there are usually two or more cours
+// without episodes; within a split season, only one.
 const (
 	seasonPause = 140 * 24 * time.Hour
 	courPause   = 45 * 24 * time.Hour
 )
+
+const threeCours, longestOVA = 39, 6 // episodes
 
 // slot is an episode with its season and parsed air date.
 type slot struct {

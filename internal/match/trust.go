@@ -1,6 +1,7 @@
 package match
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -60,6 +61,9 @@ var doubts = []struct {
 			len(splitRuns(seasonSlots(p.episodes, at.season), courPause)) > 1
 	}},
 	{"the title may belong to a special", 0.6, func(p *placer, at placement) bool {
+		if at.method == viaOnlyLongSeason { // TMDB may list one special for a work of several parts
+			return !p.hasSeveralSeasons() && len(p.specials) > 0 && p.highestNumber() <= longestOVA
+		}
 		return p.hasEnoughSpecials() && mayBeOtherSeason(p, at) && longestTitlePrefix(p.hint.matched.norm, p.titles) != ""
 	}},
 	{"there are as many specials", 0.8, func(p *placer, at placement) bool {
@@ -86,7 +90,8 @@ var doubts = []struct {
 		stating := func(t entryTitle) bool {
 			return !t.primary && t.sequel == Sequel{Year: p.rel.Year} && t.base == p.hint.matched.base
 		}
-		return slices.ContainsFunc(p.titles, stating) && len(runsStartingIn(p.rel.Year, splitRuns(p.episodes, courPause))) > 1
+		return p.year > p.entry.Year && p.hasSeveralSeasons() && !airedInYear(at.slots, p.year) ||
+			slices.ContainsFunc(p.titles, stating) && len(runsStartingIn(p.rel.Year, splitRuns(p.episodes, courPause))) > 1
 	}},
 	{"the next season began years later", 0.5, func(p *placer, at placement) bool {
 		list := seasonSlots(p.episodes, p.season)
@@ -110,7 +115,9 @@ var doubts = []struct {
 		return over.ok && over.label() != at.label()
 	}},
 	{"the title says that it is a film or a special", 0.5, func(p *placer, _ placement) bool {
-		return slices.ContainsFunc(p.hint.Arcs, func(a ArcTitle) bool { return hasDerivedWorkWord(a.Remainder) }) ||
+		derived := func(w string) bool { return words().derivedWorkWords[w] }
+		named := func(a ArcTitle) bool { return slices.ContainsFunc(strings.Fields(a.Remainder), derived) }
+		return slices.ContainsFunc(p.hint.Arcs, named) ||
 			slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool {
 				return hasFilmWord(t.Text) && !p.isShowTitle(title.Normalize(t.Text), nil)
 			})
@@ -130,6 +137,9 @@ var doubts = []struct {
 	}},
 	{"an earlier season has several cours", 0.5, func(p *placer, at placement) bool {
 		first := seasonSlots(p.episodes, p.episodes[0].season)
+		if run := splitRuns(first, courPause)[0]; at.method == viaPlaceInRun {
+			return len(run) > threeCours && at.slots[0].aired.After(run[len(run)-1].aired)
+		}
 		return p.statesSeason() && at.season == p.season && at.season > first[0].season && !p.hint.matched.primary &&
 			len(splitRuns(first, courPause)) > 1
 	}},
@@ -144,10 +154,6 @@ var doubts = []struct {
 }
 
 func (p *placer) hasEnoughSpecials() bool { return len(p.specials) >= p.highestNumber() }
-
-func hasDerivedWorkWord(norm string) bool {
-	return slices.ContainsFunc(strings.Fields(norm), func(w string) bool { return words().derivedWorkWords[w] })
-}
 
 // hasFilmWord reports whether a title has a word for a film or a special. In scripts without spaces, the word may
 // be anywhere.
@@ -188,8 +194,8 @@ func mayBeOtherSeason(p *placer, at placement) bool {
 	case p.isShowTitle(t.norm, nil), endsLikeShowTitle(t.text, p.titles), p.anotherTitleNamesShow():
 		return false
 	case title.Script(t.norm) != "ja" && p.isShowTitle(t.norm, title.MayBeReading) &&
-		(plain == "" || !p.isShowTitle(plain, title.MayBeReading)) && !p.hasCloserReading(t):
-		return p.hasBetterReading(t)
+		(plain == "" || !p.isShowTitle(plain, title.MayBeReading)):
+		return p.hasCloserReading(t)
 	case plain == "" && len(p.specials) < p.highestNumber() && longerTitlesExist(p, t.norm):
 		return false
 	}
@@ -220,30 +226,34 @@ func (p *placer) anotherTitleNamesShow() bool {
 	})
 }
 
-// hasCloserReading reports whether another Latin title of the entry, and not this one, reads exactly like the show's.
+// hasCloserReading reports whether another title of the entry is more likely to be the reading of the show's Japanese
+// title: only that one reads exactly like it, or it does so better with another subtitle, or lacks one of t's words.
 func (p *placer) hasCloserReading(t entryTitle) bool {
-	exact := func(latin entryTitle) bool {
-		return title.Script(latin.alt.Title) == "latin" && slices.ContainsFunc(p.titles, func(o entryTitle) bool {
-			_, ok := title.ReadingMisfit(o.text, latin.norm)
-			return ok && o.primary && title.MayBeReading(o.text, latin.norm)
-		})
-	}
-	return !exact(t) && slices.ContainsFunc(p.titles, exact)
-}
-
-// hasBetterReading reports whether t, which may be the reading of the show's Japanese title, says more than that: the
-// show has another title with all words of t but one.
-func (p *placer) hasBetterReading(t entryTitle) bool {
-	read := strings.Fields(t.norm)
+	own, read := p.leastMisfit(t), strings.Fields(t.norm)
 	return slices.ContainsFunc(p.titles, func(o entryTitle) bool {
 		other := strings.Fields(o.norm)
-		return len(other)+1 == len(read) && isSubset(other, read) && p.isShowTitle(o.norm, title.MayBeReading)
+		return len(other)+1 == len(read) && isSubset(other, read) && p.isShowTitle(o.norm, title.MayBeReading) ||
+			(math.IsInf(own, 1) || t.withoutSubtitle != "" && t.hasOtherPartThan(o)) &&
+				title.Script(o.alt.Title) == "latin" && p.leastMisfit(o) < own
 	})
+}
+
+// leastMisfit returns how far a title is from reading exactly like one of the show's, infinity if it does not.
+func (p *placer) leastMisfit(latin entryTitle) float64 {
+	least := math.Inf(1)
+	for _, t := range p.titles {
+		misfit, ok := title.ReadingMisfit(t.text, latin.norm)
+		if ok && t.primary && title.MayBeReading(t.text, latin.norm) {
+			least = min(least, misfit)
+		}
+	}
+	return least
 }
 
 // yearSelectsSeason reports whether the episodes aired in the year of the name, and no other long enough season did.
 func yearSelectsSeason(p *placer, at placement) bool {
-	if p.rel.Year == 0 || !airedInYear(at.slots, p.rel.Year) {
+	ofShow := p.rel.Year == p.entry.Year && at.season == p.episodes[0].season
+	if p.rel.Year == 0 || !ofShow && !airedInYear(at.slots, p.rel.Year) {
 		return false
 	}
 	return !slices.ContainsFunc(splitRuns(p.episodes, 1<<62), func(season []slot) bool {
@@ -272,9 +282,9 @@ func longerTitlesExist(p *placer, norm string) bool {
 // isShowTitle reports whether a text is an official title of the show. If reads is not nil, the Latin spelling of a
 // Japanese title counts too.
 func (p *placer) isShowTitle(norm string, reads func(japanese, latin string) bool) bool {
+	compact := func(norm string) string { return title.Compact(strings.ReplaceAll(norm, " x ", " ")) } // "A x B" is "A×B"
 	return slices.ContainsFunc(p.titles, func(t entryTitle) bool {
-		return t.primary && (title.Similarity(t.norm, norm) >= simAlmostExact ||
-			title.Compact(t.norm) == title.Compact(norm) ||
+		return t.primary && (title.Similarity(t.norm, norm) >= simAlmostExact || compact(t.norm) == compact(norm) ||
 			reads != nil && reads(t.text, title.Romanize(norm)))
 	})
 }

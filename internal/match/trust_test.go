@@ -397,6 +397,47 @@ func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
 				r.Titles = append(r.Titles, release.Title{Text: "Lantern Club", From: release.FromFolder})
 			}), 3, "S02E03",
 		},
+		{
+			"a year after the first season, and nobody knows when the second aired", club(first, season(2, "1-12")),
+			rel("Lantern Club", of(2010)), 3, "S01E03?",
+		},
+		{
+			"a year before the show's", club(first, season(2, "1-12")), rel("Lantern Club", of(2008)), 3, "S01E03",
+		},
+		{
+			"the first year of the show, and the episode aired in the next", club(season(1, "1-12@2009-12-04"),
+				season(2, "1-12@2015-04-04")).alt("Light"), rel("Light", of(2009)), 6, "S01E06",
+		},
+		{
+			"the year in which the episode aired", club(season(1, "1-12@2009-12-04"), season(2, "1-12@2015-04-04")),
+			rel("Lantern Club", of(2010)), 6, "S01E06",
+		},
+		{
+			"of two subtitles, the one that reads less like the show's", series(31, "Beacon Hill", "ビーコン 風舞高校弓道部",
+				2009, first, second).alt("Biikon: Kazemai Koukou Kyuudoubu", "Biikon: Yamabuki no Shiro"),
+			rel("Biikon: Yamabuki no Shiro"), 3, "S01E03?",
+		},
+		{
+			"and the one that reads more like it", series(31, "Beacon Hill", "ビーコン 風舞高校弓道部",
+				2009, first, second).alt("Biikon: Kazemai Koukou Kyuudoubu", "Biikon: Yamabuki no Shiro"),
+			rel("Biikon: Kazemai Koukou Kyuudoubu"), 3, "S01E03",
+		},
+		{
+			"a second season after several that no pause divides", club(season(1, "1-96@2009-04-03", "97-108@2012-04-06")),
+			rel("Lantern Club", inSeason(2)), 3, "S01E99?",
+		},
+		{
+			"a second season after two cours", club(season(1, "1-26@2009-04-03", "27-38@2012-04-06")),
+			rel("Lantern Club", inSeason(2)), 3, "S01E29",
+		},
+		{
+			"the show's title without its x", series(31, "Shima x Tides", "島", 2009, first, second).alt("Shima Tides"),
+			rel("Shima Tides"), 3, "S01E03",
+		},
+		{
+			"marks that the show's own title has", series(31, "Ah My Beacon!!", "ああビーコンっ!!", 2009, first,
+				second).alt("Aa Biikon", "Aa Biikon!!"), rel("Aa Biikon!!"), 3, "S01E03",
+		},
 		{"the film's title beside it", club(first), read(rel("Lantern Club"), "剧场版 Lantern Club"), 1, "S01E01?"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
