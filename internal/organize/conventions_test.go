@@ -301,6 +301,8 @@ var existingFilms = []existing{
 	{"Plex pt1", "", "Silver Rail (2001)/Silver Rail (2001) - pt1.mkv", ""},
 	{"disc", "", "Silver Rail (2001)/VIDEO_TS/VIDEO_TS.IFO", ""},
 	{"bluray", "", "Silver Rail (2001)/BDMV/index.bdmv", ""},
+	{"a release of a disc", "", "Silver.Rail.2001.COMPLETE.BLURAY-GRP/BDMV/index.bdmv", ""},
+	{"a release in parts", "", "Silver Rail 2001 DVDRip/CD1/film.avi", ""},
 	{"iso", "", "Silver Rail (2001)/Silver Rail (2001).iso", ""},
 	{"disc in a subfolder", "", "Silver Rail (2001)/Disc 1/BDMV/index.bdmv", ""},
 	{"film in a subfolder", "", "Silver Rail (2001)/Silver Rail.2001.1080p-GRP/film.mkv", ""},

@@ -187,8 +187,8 @@ type existingVideo struct {
 	release.Release
 }
 
-// discFolder matches the folder of a disc in that of its film.
-var discFolder = lazyregexp.New(`(?i)^(?:BDMV|VIDEO_TS|HVDVD_TS)$`)
+// discFolder matches the folder of a disc, or of a part, in that of its film.
+var discFolder = lazyregexp.New(`(?i)^(?:BDMV|VIDEO_TS|HVDVD_TS|CD ?\d)$`)
 
 // existingVideos returns the videos in a folder, except extras and samples.
 func (f *folder) existingVideos() []existingVideo {

@@ -150,7 +150,9 @@ func (d *folderIndex) workKindOf(parent, name string) string {
 		return "tv"
 	}
 	for _, item := range items {
-		if item.Type == TypeDir || !library.IsVideo(item.Name) {
+		if item.Type == TypeDir && discFolder().MatchString(item.Name) {
+			return "movie"
+		} else if item.Type == TypeDir || !library.IsVideo(item.Name) {
 			continue
 		}
 		// The rest after the folder's name tells "Apollo 13 (1995).mkv" from "Show - 13.mkv".
