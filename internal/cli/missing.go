@@ -170,10 +170,8 @@ func (m *missingWriter) renderTable(all [][]report.Gap) []byte {
 		if startsAbsent && !m.wholeSeasons {
 			b.WriteString(lang.Say("Seasons without any file (--whole-seasons lists them):") + "\n")
 		}
-		at := 2
 		if absent && !m.wholeSeasons {
 			m.writeAbsent(&b, gaps)
-			at = 4
 		} else {
 			title, ref := ui.Printable(gaps[0].Entry()), "  "+gaps[0].Ref()
 			if m.opts.Width > 0 {
@@ -186,7 +184,7 @@ func (m *missingWriter) renderTable(all [][]report.Gap) []byte {
 		}
 		if n := gaps[0].Unplaced; n > 0 && !seen[gaps[0].TMDBID] {
 			note := lang.Textf("%s without an episode may be what is missing", lang.Count(n, "file"))
-			writeHanging(&b, 0, "", at, note, m.opts.Width)
+			writeHanging(&b, 0, "", 4, note, m.opts.Width)
 		}
 		seen[gaps[0].TMDBID] = true
 	}

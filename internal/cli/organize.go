@@ -132,10 +132,8 @@ func (o *organizeRun) run(cmd *cobra.Command, args []string) error {
 // interactiveCommand returns this command with --interactive, "anivault organize --interactive PATH --to DIR".
 func (o *organizeRun) interactiveCommand(cmd *cobra.Command) string {
 	line := "anivault organize --interactive " + o.match.inputArgs()
-	for _, name := range []string{
-		"to", "to-tv", "to-movies", "mode", "or", "layout", "order", "in-place", "rename-existing", "extras", "on-conflict",
-		"nfo", "min-confidence", "language", "type",
-	} {
+	for _, name := range strings.Fields("to to-tv to-movies mode or layout order in-place rename-existing extras " +
+		"on-conflict nfo min-confidence language type") {
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
 			line += " --" + name
 			if v := flag.Value.String(); v != flag.NoOptDefVal { // --in-place needs no "=true"

@@ -168,5 +168,8 @@ func (d *Deciders) place(
 func (d *Deciders) bySearch(ctx context.Context, s *series) (resolution, bool) {
 	res := d.resolver.Resolve(ctx, s.Series)
 	s.unlock()
+	if order, _ := orderOfNames(s); len(s.IDs) > 0 && order == "" {
+		return d.placeByIndex(s.Series, resolution{Resolution: res}), true
+	}
 	return resolution{Resolution: res}, true
 }

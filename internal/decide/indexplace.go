@@ -59,6 +59,17 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	return resolution{}, false
 }
 
+// placeByIndex adds the place that the title index has for the files' title in the entry of a pin or an ID.
+func (d *Deciders) placeByIndex(s match.Series, out resolution) resolution {
+	said := d.index.find(s)
+	of := func(c index.Candidate) bool { return c.Kind == match.TV && out.Kind == match.TV && c.ID == out.ID }
+	if i := slices.IndexFunc(said.candidates, of); i >= 0 && out.Status == match.Matched {
+		m := indexMapping{said.candidates[i], out.Entry, said.siblings[out.ID]}.withoutLaterSeason(s.Year).withoutSequel(s.Titles)
+		out.Mapping, out.readings = m.mapping(s), m.readings
+	}
+	return out
+}
+
 // tryNamesake returns listed unless it lacks the files' episode numbers, or is older than their group, and another
 // entry, found by a TMDB search, fits. The lists may confuse a remake with an older work, because AniDB and TMDB title
 // the two differently.
@@ -164,12 +175,11 @@ func placeOffline(d match.Decision, r release.Release, c index.Candidate, siblin
 		known := slices.ContainsFunc(siblings, func(o index.Candidate) bool {
 			return o.Season != nil && *o.Season == n && o.Offset == 0
 		})
-		if c.Season == nil && known && n > 0 {
-			d.Season, d.Episodes, d.EpisodeConfidence = &n, eps, &offlineEpisodeConfidence
-			d.Reason = lang.Textf("the lists have a season %d (not checked with TMDB)", n)
-			return d
-		}
 		if c.Season == nil {
+			if known && n > 0 {
+				d.Season, d.Episodes, d.EpisodeConfidence = &n, eps, &offlineEpisodeConfidence
+				d.Reason = lang.Textf("the lists have a season %d (not checked with TMDB)", n)
+			}
 			return d
 		}
 	}
@@ -284,13 +294,11 @@ func (m indexMapping) isMainTitle() bool {
 func (m indexMapping) specialReadings(r release.Release) []release.Release {
 	next := 0 // the offset at which the next listed special begins
 	for _, o := range m.siblings {
-		if !mapsToSpecials(o) || o.AniDBID == m.AniDBID {
-			continue
-		}
-		if o.Offset == m.Offset {
+		switch {
+		case !mapsToSpecials(o), o.AniDBID == m.AniDBID:
+		case o.Offset == m.Offset:
 			return nil
-		}
-		if o.Offset > m.Offset && (next == 0 || o.Offset < next) {
+		case o.Offset > m.Offset && (next == 0 || o.Offset < next):
 			next = o.Offset
 		}
 	}
@@ -341,10 +349,7 @@ func (m indexMapping) episodeNumbers(season int) []int {
 }
 
 func (m indexMapping) lastEpisode(season int) int {
-	if list := m.episodeNumbers(season); len(list) > 0 {
-		return list[len(list)-1]
-	}
-	return 0
+	return slices.Max(append(m.episodeNumbers(season), 0))
 }
 
 func (m indexMapping) hasEpisodes(season int, numbers []float64) bool {

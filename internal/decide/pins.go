@@ -111,20 +111,22 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 	res.DecidedBy = match.DecidedByPin
 	res.Steps = slices.Insert(res.Steps, 0, match.Step{Stage: "pin", Detail: lang.Textf("%s", pin.String())})
 	out := resolution{readings: func(r release.Release) []release.Release { return []release.Release{applyPin(r, pin)} }}
+	out.Resolution = res
 	switch gone := errors.Is(res.Err, match.ErrNoEntry); {
 	case gone:
-		res.Err = &pinnedEntryMissing{pin, res.Err}
+		out.Err = &pinnedEntryMissing{pin, res.Err}
 	case res.Err != nil && ctx.Err() == nil:
 		out.adjust = func(d match.Decision, r release.Release) match.Decision {
 			return decideByPinOffline(d, r, pin, res.Err)
 		}
 	case pin.Season != nil:
 		out.adjust = func(d match.Decision, r release.Release) match.Decision { return placeByPin(d, r, pin, res.Entry) }
+	case pin.Offset == 0 && pin.Order == "":
+		return d.placeByIndex(s.Series, out), true
 	}
 	if pin.Season != nil || pin.Offset != 0 {
-		res.Hint = match.Hint{} // the pin overrides the season in the titles
+		out.Hint = match.Hint{} // the pin overrides the season in the titles
 	}
-	out.Resolution = res
 	return out, true
 }
 

@@ -86,7 +86,8 @@ func (h *Hint) findArcs(others []reading, c scoredContender) {
 	agreed := c.match.title
 	for i, r := range slices.Concat([]reading{c.match.reading}, others) {
 		rest := textAfterTitle(r.base, c.titles)
-		if rest == r.base || words().wholeShowWords[rest] || isTranslation(r.base, rest) ||
+		translated := hasSpacelessScript(rest) && !hasSpacelessScript(strings.TrimSuffix(r.base, rest)) // "Title 標題"
+		if rest == r.base || words().wholeShowWords[rest] || translated && withoutArcWord(rest) == rest ||
 			namesWholeShow(r.base, agreed, c.titles) || namesWholeShow(r.norm, agreed, c.titles) ||
 			endsLikeShowTitle(r.Text, c.titles) {
 			rest = ""
@@ -195,12 +196,6 @@ func distinguishingSigns(text string, e *Entry) string {
 		return ""
 	}
 	return own
-}
-
-// isTranslation reports whether the text after a title repeats that title in another script: "Title 標題". A text
-// that ends with a word for an arc is no translation.
-func isTranslation(base, rest string) bool {
-	return hasSpacelessScript(rest) && !hasSpacelessScript(strings.TrimSuffix(base, rest)) && withoutArcWord(rest) == rest
 }
 
 // hasWordPrefix reports whether norm is longer than text and begins with it at a word boundary.
