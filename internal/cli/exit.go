@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
@@ -143,8 +144,8 @@ type signalError struct{ signal os.Signal }
 
 func (s *signalError) Error() string { return s.signal.String() }
 
-// withSignals returns a context that the first SIGINT or SIGTERM cancels, with a *signalError as its cause. Afterwards
-// signals have their default effect again, so the second one ends the process at once.
+// withSignals returns a context that the first SIGINT or SIGTERM cancels, with a *signalError as its cause. Soon after,
+// signals have their default effect again, so another one ends the process at once.
 func withSignals(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
@@ -154,11 +155,12 @@ func withSignals(parent context.Context) (ctx context.Context, stop func()) {
 	}
 	var listener sync.WaitGroup
 	listener.Go(func() {
-		defer signal.Stop(signals)
 		select {
 		case s := <-signals:
 			cancel(&signalError{s})
+			time.AfterFunc(100*time.Millisecond, func() { signal.Stop(signals) }) // timeout(1) sends each signal twice
 		case <-ctx.Done():
+			signal.Stop(signals)
 		}
 	})
 	return ctx, func() {

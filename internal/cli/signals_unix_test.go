@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // The signal is known by its type: what any other cause says makes no difference.
@@ -47,6 +48,28 @@ func TestTheExitStatusMatchesTheSignal(t *testing.T) {
 	stop()
 	if got := exitStatusOfSignal(ctx); got != 0 || ctx.Err() == nil {
 		t.Errorf("after the end: status %d, %v", got, ctx.Err())
+	}
+}
+
+// The program timeout sends each signal twice, once to its child and once to the group. That is one request to end.
+func TestASignalThatComesTwiceIsOne(t *testing.T) {
+	const isChild = "TEST_GETS_EACH_SIGNAL_TWICE"
+	if os.Getenv(isChild) == "" {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), isChild+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	ctx, stop := withSignals(t.Context())
+	defer stop()
+	for range 2 {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		<-ctx.Done()
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 
