@@ -1,5 +1,5 @@
-// Package ratelimit lets programs use a rate-limited HTTP service as fast as it allows, and no faster, together with all
-// other processes of the same user.
+// Package ratelimit lets programs use a rate-limited HTTP service as fast as it allows, and no faster, together with
+// all other processes of the same user.
 //
 // # What most callers need
 //
@@ -23,7 +23,7 @@
 // # What it does
 //
 // A machine with five states decides how many requests may be sent. Normal allows what the Tuning says, Throttle half
-// of it, Sleep none until a time, HalfOpen one probe at a time, and CacheOnly none until an operator or a timer resumes.
+// of it, Sleep none until a time, HalfOpen one probe at a time, and CacheOnly none until an operator or timer resumes.
 // The state changes with the error ratio of the last answers, with several 429s or failures in a row, with a long
 // Retry-After, with time, and with an operator's orders. Package machine has the table of all transitions.
 //

@@ -312,8 +312,8 @@ func (v *verdict) printWithoutEachSource() {
 // namedRE matches what a reason quotes and counts.
 var namedRE = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+`)
 
-// printWays prints how many answers are sure, and how many of those wrong, by the way in which they were found. The ways
-// hold nothing of a name, so they are printed of the unread rows, too.
+// printWays prints how many answers are sure, and how many of those wrong, by the way in which they were found. The
+// ways hold nothing of a name, so they are printed of the unread rows, too.
 func (v *verdict) printWays() {
 	ways := map[string]bool{}
 	way := func(i int) string { return namedRE.ReplaceAllString(v.records[i].Reason, "_") }

@@ -45,7 +45,8 @@ func TestAccountsAreShownAndChanged(t *testing.T) {
 		strings.Contains(text, "key 2") {
 		t.Errorf("tested: %d %s", status, text)
 	}
-	if a := account("main"); a.Standing != "accepted" || a.Keys[0].Standing != "refused" || a.Keys[1].Standing != "accepted" {
+	if a := account("main"); a.Standing != "accepted" || a.Keys[0].Standing != "refused" ||
+		a.Keys[1].Standing != "accepted" {
 		t.Errorf("%+v", a)
 	}
 	if status, text = x.admin("POST", "/api/v1/accounts/spare/test", ""); status != 200 ||

@@ -17,8 +17,8 @@ type Run struct {
 	ID           string        `json:"run" doc:"its id"`
 	Begun        time.Time     `json:"begun,omitempty" doc:"when it began, RFC 3339 in UTC"`
 	Mode         organize.Mode `json:"mode,omitempty" doc:"hardlink, move, symlink, copy or reflink"`
-	Stage        Stage         `json:"stage,omitempty" doc:"planned, apply or undo (at work, or interrupted), done, undone,"`
-	_            struct{}      `doc:"kept (put back except for some files), abandoned, or damaged: see error"`
+	Stage        Stage         `json:"stage,omitempty" doc:"planned, apply or undo (at work, or interrupted), done,"`
+	_            struct{}      `doc:"undone, kept (put back except for some files), abandoned, or damaged: see error"`
 	StageBegun   time.Time     `json:"-"` // when the stage began
 	Files        int           `json:"files" doc:"files of the run"`
 	Refused      int           `json:"refused" doc:"files that were not put where they belong"`
@@ -27,7 +27,7 @@ type Run struct {
 	Sources      []string      `json:"-"`
 	Targets      []string      `json:"targets,omitempty" doc:"the folders it put files in"`
 	DamagedMarks int           `json:"-"` // unreadable lines of the journal
-	Err          error         `json:"-"` // a *JournalError if the journal is unusable: the run can be neither resumed nor undone
+	Err          error         `json:"-"` // a *JournalError: the run can be neither resumed nor undone
 
 	roots []organize.Root `json:"-"`
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// completeNames completes arguments that name a pin, run, client, account or cached answer. The command completion itself refuses
-// unknown shells.
+// completeNames completes arguments that name a pin, run, client, account or cached answer. The command completion
+// itself refuses unknown shells.
 func completeNames(f *factory, root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {

@@ -65,7 +65,8 @@ func newConfigShow(f *factory) *cobra.Command {
 			if origin {
 				text += "  (" + s.Origin + ")"
 			}
-			lines.add(string(lang.Textf("%s", s.Key)), "%s", strings.ReplaceAll(text, ",https://", ", https://")) // so that it can be wrapped
+			text = strings.ReplaceAll(text, ",https://", ", https://") // so that it can be wrapped
+			lines.add(string(lang.Textf("%s", s.Key)), "%s", text)
 		}
 		return lines.write(f.streams.Out, f.streams.OutWidth())
 	})

@@ -27,7 +27,8 @@ func TestTheCommandWithInteractiveHasItsFlags(t *testing.T) {
 	cmd := newOrganize(&factory{})
 	if err := cmd.ParseFlags([]string{
 		"--to", "lib", "--or", "copy", "--in-place", "--mode", "move", "--extras", "follow",
-		"--on-conflict", "version", "--nfo", "ids", "--min-confidence", "0.95", "--language", "ko-KR", "--type", "tv", "--rename-existing",
+		"--on-conflict", "version", "--nfo", "ids", "--min-confidence", "0.95", "--language", "ko-KR", "--type", "tv",
+		"--rename-existing",
 	}); err != nil {
 		t.Fatal(err)
 	}

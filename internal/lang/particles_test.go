@@ -16,7 +16,9 @@ func TestParticlesFollowTheLastSound(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	for word, want := range map[string]string{"서울": "서울로", "부산": "부산으로", "제주": "제주로", "7": "7로", "3": "3으로", "ko-KR": "ko-KR로"} {
+	for word, want := range map[string]string{
+		"서울": "서울로", "부산": "부산으로", "제주": "제주로", "7": "7로", "3": "3으로", "ko-KR": "ko-KR로",
+	} {
 		own := map[string]string{"to %s": "%s(으)로"}
 		if got := Textf("to %s", word).translate(own); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -246,14 +246,14 @@ func (v *video) titles() []string {
 	return []string{v.facts.title, v.facts.originalTitle, v.titleInName}
 }
 
-// isNamedBy reports whether the name of a video has an ID of the work, or a title of it and for a film the year, and the
-// edition if the film's folder has one.
+// isNamedBy reports whether the name of a video has an ID of the work, or a title of it and for a film the year, and
+// the edition if the film's folder has one.
 func (v *video) isNamedBy(e *existingVideo) bool {
 	isOwn := func(id string) bool { return slices.Contains(v.ids(), id) }
 	isTitle := func(title string) bool { return titleKey(title, "") == titleKey(e.Title, "") }
 	name, edition := parseFolderName(library.Stem(e.Name)), parseFolderName(path.Base(v.entry.folder.path)).edition
-	return (edition == "" || edition == name.edition) && (slices.ContainsFunc(name.ids, isOwn) || titleKey(e.Title, "") != "" &&
-		(v.work.Kind == "tv" || e.Year == v.facts.year) && slices.ContainsFunc(v.titles(), isTitle))
+	return (edition == "" || edition == name.edition) && (slices.ContainsFunc(name.ids, isOwn) ||
+		titleKey(e.Title, "") != "" && (v.work.Kind == "tv" || e.Year == v.facts.year) && slices.ContainsFunc(v.titles(), isTitle))
 }
 
 // labelAsVersion labels a video so that it differs from other versions, if the user wants versions and the media server

@@ -57,7 +57,8 @@ func TestAnExistingLibraryGetsNoDuplicates(t *testing.T) {
 		},
 		{
 			"each episode in a folder of its own", nil,
-			tree("/in/c.mkv", "/out/"+ours+"/S01E01 - One/x.mkv", "/out/"+ours+"/Show - S01E02/y.mkv", "/out/"+ours+"/1x03/z.mkv"),
+			tree("/in/c.mkv", "/out/"+ours+"/S01E01 - One/x.mkv", "/out/"+ours+"/Show - S01E02/y.mkv",
+				"/out/"+ours+"/1x03/z.mkv"),
 			[]report.Record{tv("/in/c.mkv", 1, 4)},
 			[]string{"link c.mkv > " + ours + "/Season 01/Show (2020) S01E04 - Title 4.mkv"},
 		},

@@ -121,8 +121,8 @@ func isReversed(s string) bool {
 var filmFolderName = regexp.MustCompile(`^([^\[({].*?)(?: \((?:19|20)\d\d\))?` +
 	`(?: [\[{](?:tmdb|imdb|tvdb|tmdbid|imdbid|tvdbid|edition)[-=][^\]}]+[\]}])*$`)
 
-// readFilmFolder reads "Film 2 - Part 3 (2001) {tmdb-7}/Film 2 - Part 3 (2001) Bluray-1080p". Media servers expect a film
-// in a folder of the same name, so a number in both is part of the title. It returns false for other names.
+// readFilmFolder reads "Film 2 - Part 3 (2001) {tmdb-7}/Film 2 - Part 3 (2001) Bluray-1080p". Media servers expect a
+// film in a folder of the same name, so a number in both is part of the title. It returns false for other names.
 func (s *stages) readFilmFolder(r *Release, base, folder string) bool {
 	own := folder
 	if i := strings.LastIndex(own, ") "); i > 0 && !strings.HasPrefix(base, own) {
