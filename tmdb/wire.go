@@ -248,7 +248,6 @@ func effectivePort(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"https": "443"}[u.Scheme], "80")
 }
 
-// redirectTarget returns the URL that a response redirects to, nil if it is no redirect.
 func redirectTarget(req *http.Request, resp *http.Response) *url.URL {
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,

@@ -306,7 +306,6 @@ func (s *records) add(r record) error {
 	return nil
 }
 
-// bucketAndKey returns the part of an encoded record with its bucket and key.
 func bucketAndKey(record string) string {
 	n := len(record)
 	return record[:1+int(record[n-2])<<8+int(record[n-1])]

@@ -205,7 +205,6 @@ func hasWordPrefix(norm, text string) bool {
 			text[len(text)-1] >= utf8.RuneSelf && !isDigit(norm[len(text)]))
 }
 
-// longestTitlePrefix returns the longest title that the text begins with, "" for none.
 func longestTitlePrefix(text string, titles []entryTitle) string {
 	best := ""
 	for _, t := range titles {

@@ -253,7 +253,8 @@ func (v *video) isNamedBy(e *existingVideo) bool {
 	isTitle := func(title string) bool { return titleKey(title, "") == titleKey(e.Title, "") }
 	name, edition := parseFolderName(library.Stem(e.Name)), parseFolderName(path.Base(v.entry.folder.path)).edition
 	return (edition == "" || edition == name.edition) && (slices.ContainsFunc(name.ids, isOwn) ||
-		titleKey(e.Title, "") != "" && (v.work.Kind == "tv" || e.Year == v.facts.year) && slices.ContainsFunc(v.titles(), isTitle))
+		titleKey(e.Title, "") != "" && slices.ContainsFunc(v.titles(), isTitle) &&
+			(v.work.Kind == "tv" || e.Year == v.facts.year))
 }
 
 // labelAsVersion labels a video so that it differs from other versions, if the user wants versions and the media server

@@ -196,7 +196,6 @@ func markNumberOfTotal(p *markerStage, i int) bool {
 	return true
 }
 
-// readCompactCount reads "5of9" and "3iz6".
 func (p *markerStage) readCompactCount(i int) (n int, ok bool) {
 	if p.w.classAt(i) != mixed {
 		return 0, false
