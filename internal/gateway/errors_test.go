@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"net/http"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // docs/gateway.md has each refusal with its status and code, and no other.
@@ -43,6 +45,20 @@ func TestDocumentsHaveEachRefusal(t *testing.T) {
 	for _, r := range reasons {
 		if !told[r.name] {
 			t.Errorf("docs/gateway.md has no %s (%d)", r.name, r.status)
+		}
+	}
+}
+
+// Who is refused because TMDB's last 429 asks for two seconds may come back after two, not after a minute.
+func TestA429SaysWhenToComeBack(t *testing.T) {
+	for header, want := range map[string]int{"2": 2, "": defaultRetryAfter} {
+		resp := &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{}}
+		if header != "" {
+			resp.Header.Set("Retry-After", header)
+		}
+		err := checkReply(mustRequest(t, "http://x/3/tv/1"), resp, &reply{status: resp.StatusCode})
+		if r := refusalOf(err); r.reason != reasonPause || r.retryAfter(time.Now()) != want {
+			t.Errorf("Retry-After %q: %v, %d", header, r, r.retryAfter(time.Now()))
 		}
 	}
 }

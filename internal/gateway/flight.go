@@ -317,7 +317,8 @@ func checkReply(req *http.Request, resp *http.Response, r *reply) error {
 	}
 	switch {
 	case r.status == http.StatusTooManyRequests:
-		return refuse(reasonPause, "")
+		wait, _ := ratelimit.ParseRetryAfter(resp.Header, time.Now())
+		return &refusal{reason: reasonPause, text: reasonPause.text, retryIn: wait.Duration}
 	case r.status == http.StatusLoopDetected:
 		return refuse(reasonLoop, "")
 	case r.status/100 == 3: // a redirect

@@ -146,9 +146,7 @@ func preferredWait(values []string) (time.Duration, bool) {
 // onlyIfCached reports whether Cache-Control has only-if-cached, the one directive that the gateway obeys. If it obeyed
 // no-cache, each reload in a browser would cost a request to TMDB.
 func onlyIfCached(values []string) bool {
-	return slices.ContainsFunc(listItems(values), func(item string) bool {
-		return strings.EqualFold(item, "only-if-cached")
-	})
+	return slices.ContainsFunc(listItems(values), func(s string) bool { return strings.EqualFold(s, "only-if-cached") })
 }
 
 const maxGateways = 16
