@@ -105,6 +105,8 @@ var existingShows = []existing{
 	{"Sonarr S{season:00}", "", "Show (2020)/S01/Show - S01E01.mkv", ""},
 	{"Sonarr Series {season}", "", "Show (2020)/Series 1/Show - S01E01.mkv", ""},
 	{"Sonarr {season}", "", "Show (2020)/1/Show - S01E01.mkv", ""},
+	{"Sonarr {Series.TitleYear}/{season}", "", "Show.2020/1/Show - S01E01.mkv", ""},
+	{"a release's folder with a season in Dutch", "", "Show.2020/Seizoen 1/Show - S01E01.mkv", ""},
 	{"Sonarr {season:00}", "", "Show (2020)/01/Show - S01E01.mkv", ""},
 	{"Sonarr {Series Title} - Season {season}", "", "Show (2020)/Show - Season 1/Show - S01E01.mkv", ""},
 	{"Sonarr {Series Title} Season {season:00}", "", "Show (2020)/Show Season 01/Show - S01E01.mkv", ""},

@@ -143,13 +143,13 @@ func (d *folderIndex) contents(target int, at *targetFolder) *folder {
 
 // workKindOf guesses from a folder's content whether it holds a series ("tv") or a "movie"; "" if unclear.
 func (d *folderIndex) workKindOf(parent, name string) string {
-	items := d.list(joinPath(parent, name)).items
-	if slices.ContainsFunc(items, func(item Item) bool {
-		return item.Type == TypeDir && library.IsSeasonFolder(item.Name)
+	dir := d.list(joinPath(parent, name))
+	if slices.ContainsFunc(dir.items, func(item Item) bool {
+		return item.Type == TypeDir && (library.IsSeasonFolder(item.Name) || seasonOf(dir, item.Name) >= 0)
 	}) {
 		return "tv"
 	}
-	for _, item := range items {
+	for _, item := range dir.items {
 		if item.Type == TypeDir && discFolder().MatchString(item.Name) {
 			return "movie"
 		} else if item.Type == TypeDir || !library.IsVideo(item.Name) {
