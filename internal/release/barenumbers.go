@@ -2,8 +2,7 @@ package release
 
 import "strings"
 
-// Scores of the places where a number may be the episode. The number with the highest score
-// becomes the episode.
+// Scores of the places where a number may be the episode. The number with the highest score becomes the episode.
 const (
 	dashThenEndScore       = 100 // "Title - 07 [...]", "Title - 07 - Name"
 	squareBracketScore     = 80  // "[Title][07][1080p]"
@@ -179,7 +178,6 @@ func (p *numberStage) findNumber() {
 	}
 	switch {
 	case bestToken >= 0:
-		p.bareEpisode = true
 		if bestToken == 0 && p.layout.groupSpan.from == 0 {
 			p.layout.groupSpan, p.layout.group, p.layout.startsWithNumber = span{}, "", true
 		}
@@ -188,20 +186,32 @@ func (p *numberStage) findNumber() {
 		}
 		p.useAsEpisode(bestToken)
 		p.marks.extendRange()
+		p.readSeasonAfterBracket(p.marks.episodeSpan.from - 1)
 	case !p.w.isFolder:
 		p.readLeadingNumber()
 		p.usePartAsEpisode()
 	}
 }
 
-// useOnlyNumber uses the number in the first bracket of a name without a title: "[03][1080p]".
-func (p *numberStage) useOnlyNumber() {
-	if !p.marks.episodeSpan.empty() || p.w.isFolder || len(p.w.tokens) == 0 || !p.w.isPlainNumber(0) ||
-		!p.w.isAloneInBracket(0) {
+// readSeasonAfterBracket reads a season between a year, or "(TV)", and the episode: "Title (2019) 2 - 05".
+func (p *numberStage) readSeasonAfterBracket(i int) {
+	if i < 1 || len(p.marks.seasons) > 0 || p.w.tokens[i].bracket >= 0 || !isSpacedDash(p.w.gapAfter(i)) ||
+		!p.w.isAloneInBracket(i-1) || i-1 != p.layout.yearAt && p.w.lower(i-1) != "tv" {
 		return
 	}
-	if w := p.w.length(0); w == 2 || w == 3 {
-		p.bareEpisode = true
+	n := p.w.tokens[i].num
+	if p.w.classAt(i) != number {
+		n = lists().romans[strings.ToUpper(p.w.word(i))]
+	}
+	if n >= 2 && n <= 20 && !p.w.isZeroPadded(i) {
+		p.marks.seasons, p.marks.seasonSpan = []int{n}, span{i, i + 1}
+	}
+}
+
+// useOnlyNumber uses the number in the first bracket of a name without a title: "[03][1080p]".
+func (p *numberStage) useOnlyNumber() {
+	if p.marks.episodeSpan.empty() && !p.w.isFolder && len(p.w.tokens) > 0 && p.w.isPlainNumber(0) &&
+		p.w.isAloneInBracket(0) && (p.w.length(0) == 2 || p.w.length(0) == 3) {
 		p.useAsEpisode(0)
 	}
 }
@@ -271,14 +281,13 @@ func (p *numberStage) useAsEpisode(i int) {
 	if version := c.readSuffix(); version > 0 {
 		p.tags.version = version
 	}
-	v := float64(n)
-	to := i + 1
+	v, to := float64(n), i+1
 	if f, ok := p.w.fractionAt(i); ok {
-		v += f
-		to = i + 2
+		v, to = v+f, i+2
 		if w := p.w.word(i + 1); len(w) == 3 {
 			p.tags.version = int(w[2] - '0')
 		}
 	}
 	p.marks.setEpisode(i, to, v)
+	p.bareEpisode = true
 }

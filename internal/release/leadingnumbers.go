@@ -39,8 +39,7 @@ func (p *numberStage) readLeadingNumber() {
 	}
 	if p.layout.yearAt >= 0 {
 		if p.w.tokens[p.layout.yearAt].bracket >= 0 && p.w.isPlainNumber(i) && p.w.length(i) <= 2 &&
-			p.w.gapAfter(i) == ". " &&
-			p.w.classAt(i+1) == alpha {
+			p.w.gapAfter(i) == ". " && p.w.classAt(i+1) == alpha {
 			p.layout.titleStart = i + 1 // a film's place in a collection: "2. Title (2009)"
 		}
 		return
@@ -50,7 +49,6 @@ func (p *numberStage) readLeadingNumber() {
 	switch {
 	case !ok, n.digits > 4, n.digits == 4 && isYearNumber(value):
 	case i+1 >= len(p.w.tokens): // the name is only a number: an episode of the work that a folder names
-		p.bareEpisode = true
 		p.useAsEpisode(i)
 		p.layout.titleStart = -1
 	case n.isSeasonAndEpisode():
@@ -60,7 +58,7 @@ func (p *numberStage) readLeadingNumber() {
 		p.layout.titleStart = i + 2
 		p.bareEpisode = true
 	case applyRules(leadingNumberRules, n):
-		p.bareEpisode, p.layout.startsWithNumber = true, true
+		p.layout.startsWithNumber = true
 		p.useAsEpisode(i)
 		p.marks.extendRange()
 		p.layout.titleStart = p.titleStartAfter(p.marks.episodeSpan.to)
@@ -70,10 +68,8 @@ func (p *numberStage) readLeadingNumber() {
 // isSeasonAndEpisode reports whether n is the season and the number after it the episode: "11-02 Name".
 func (n leadingNumber) isSeasonAndEpisode() bool {
 	i := n.index
-	if n.digits > 2 || n.gapAfter() != "-" && n.gapAfter() != "." || len(n.stage.marks.seasons) > 0 {
-		return false
-	}
-	if n.w.classAt(i+1) != number || n.w.length(i+1) != 2 || n.w.tokens[i+1].bracket >= 0 {
+	if n.digits > 2 || n.gapAfter() != "-" && n.gapAfter() != "." || len(n.stage.marks.seasons) > 0 ||
+		n.w.classAt(i+1) != number || n.w.length(i+1) != 2 || n.w.tokens[i+1].bracket >= 0 {
 		return false
 	}
 	after := n.w.gapAfter(i + 1)
@@ -140,9 +136,7 @@ func (p *numberStage) isPairAtEnd(i int) bool {
 	}
 	if !(p.w.gapAfter(i) == "." && p.w.isDotted) &&
 		!(p.w.gapAfter(i) == " " && p.w.isZeroPadded(i) && !isSpacedDash(p.w.gapBefore(i))) ||
-		p.w.length(i) != 2 ||
-		p.w.length(i+1) != 2 ||
-		p.w.word(i)[0] > '2' {
+		p.w.length(i) != 2 || p.w.length(i+1) != 2 || p.w.word(i)[0] > '2' {
 		return false
 	}
 	return i+2 >= len(p.w.tokens) || i+3 == len(p.w.tokens) && p.w.length(i+2) == 1 && p.w.tokens[i+2].class == alpha
