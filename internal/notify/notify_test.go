@@ -232,6 +232,9 @@ func TestEachTroubleOfTheLimiterIsReportedOnceAndItsEndToo(t *testing.T) {
 	status := func(after time.Duration, state ratelimit.State, change func(*ratelimit.Status)) *ratelimit.Status {
 		st := &ratelimit.Status{At: start.Add(after)}
 		st.State, st.Since = state, start
+		if state == ratelimit.Sleep || state == ratelimit.HalfOpen {
+			st.Failures = 8
+		}
 		if change != nil {
 			change(st)
 		}
@@ -244,6 +247,8 @@ func TestEachTroubleOfTheLimiterIsReportedOnceAndItsEndToo(t *testing.T) {
 	}
 	one, two := Open(dir, all), Open(dir, all) // two processes; each step has a new one too
 	begun := func(st *ratelimit.Status) { st.Since = st.At }
+	answered := func(st *ratelimit.Status) { st.Failures = 0 }
+	operator := func(st *ratelimit.Status) { st.Cause = ratelimit.ReasonOperator }
 	for _, step := range []struct {
 		st   *ratelimit.Status
 		want string
@@ -259,6 +264,15 @@ func TestEachTroubleOfTheLimiterIsReportedOnceAndItsEndToo(t *testing.T) {
 			"limiter: no requests are sent to TMDB (CacheOnly, policy)",
 		},
 		{status(120*time.Second, ratelimit.Throttle, nil), "limiter: over: no requests are sent to TMDB (CacheOnly, policy)"},
+		{status(121*time.Second, ratelimit.CacheOnly, operator), "limiter: no requests are sent to TMDB (CacheOnly, operator)"},
+		{
+			status(200*time.Second, ratelimit.Sleep, answered), // resumed, and TMDB has not been asked since
+			"limiter: over: no requests are sent to TMDB (CacheOnly, operator)",
+		},
+		{status(300*time.Second, ratelimit.HalfOpen, answered), ""}, // TMDB answered the last probe, and nobody asks
+		{status(301*time.Second, ratelimit.Sleep, begun), ""},       // the next one fails
+		{status(362*time.Second, ratelimit.Sleep, nil), "limiter: TMDB has not answered for more than a minute"},
+		{status(363*time.Second, ratelimit.HalfOpen, answered), "limiter: over: TMDB has not answered for more than a minute"},
 		{status(130*time.Second, ratelimit.Normal, budget(79)), ""},
 		{status(131*time.Second, ratelimit.Normal, budget(80)), "budget: 80 % of the budget of 100 requests are used"},
 		{status(132*time.Second, ratelimit.Normal, budget(100)), "budget: the budget of 100 requests is used up"},
@@ -331,7 +345,7 @@ func TestRunWarnsOfAnOutageWithoutTargets(t *testing.T) {
 		if st.State, states = states[0], states[1:]; len(states) == 1 {
 			cancel()
 		}
-		st.At = time.Now()
+		st.At, st.Failures = time.Now(), 8
 		st.Since = st.At.Add(-2 * time.Minute)
 		return st, nil
 	}

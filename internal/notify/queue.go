@@ -69,7 +69,7 @@ type Queue struct {
 	path    string
 	targets []config.NotifyTarget
 	client  *http.Client
-	sending time.Time            // when observe last saw that requests may be sent
+	sending time.Time            // when observe last saw that requests may be sent, or that the last one was answered
 	warned  map[string]lang.Text // the trouble that Run has warned of, by subject
 }
 
@@ -336,7 +336,7 @@ func (q *Queue) warn(st *ratelimit.Status, warn func(error)) {
 func (q *Queue) observe(st *ratelimit.Status) (added bool, err error) {
 	reported := q.read().Reported
 	switch {
-	case st.State == ratelimit.Normal || st.State == ratelimit.Throttle:
+	case st.State == ratelimit.Normal || st.State == ratelimit.Throttle || st.Failures+st.Streak429 == 0:
 		q.sending = st.At
 	case q.sending.IsZero() && reported[Limiter+" "] != "":
 		q.sending = st.At.Add(-sleepPatience) // another process has waited and reported it
