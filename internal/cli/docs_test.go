@@ -55,6 +55,15 @@ func TestGeneratedDocuments(t *testing.T) {
 	}
 }
 
+// TestOnlyServeMetricsAreMarked: an alert on a metric that match never writes would never come.
+func TestOnlyServeMetricsAreMarked(t *testing.T) {
+	for i, f := range metricFields()[len(metrics.HeadFields):] {
+		if d := metrics.Table[i]; strings.Contains(f.Doc, " (serve only): ") != d.Gateway {
+			t.Errorf("%s, only of a gateway: %v: %q", d.Name, d.Gateway, f.Doc)
+		}
+	}
+}
+
 // schemaDocuments returns all schemas, one a line.
 func schemaDocuments(t *testing.T) string {
 	var b strings.Builder

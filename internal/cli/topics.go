@@ -198,7 +198,7 @@ func metricFields() []report.Field {
 	field := func(f metrics.Definition) report.Field { return report.Field{Name: f.Name, Doc: f.Help} }
 	out := mapped(metrics.HeadFields, field)
 	for _, d := range metrics.Table {
-		text := string(d.Kind) + ": " + d.Help
+		text := string(d.Kind) + map[bool]string{true: " (serve only)"}[d.Gateway] + ": " + d.Help
 		if d.Label != "" {
 			text += " By " + d.Label + "."
 		}
