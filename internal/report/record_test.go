@@ -165,13 +165,18 @@ func TestTallyCountsMissingEpisodes(t *testing.T) {
 func TestASpecialsNumberIsNotSuggestedAsAnEpisode(t *testing.T) {
 	for _, c := range []struct {
 		parsed Parsed
+		trust  *float64
 		want   string
 	}{
-		{Parsed{Season: ptr(2), Episodes: []float64{5}}, "--season 2 --episode 5"},
-		{Parsed{Episodes: []float64{5.5}}, "--season 1 --episode N"},
-		{Parsed{Special: "OVA", Episodes: []float64{1}}, "--season 1 --episode N"},
+		{Parsed{Season: ptr(2), Episodes: []float64{5}}, ptr(0.15), "--season 2 --episode 5"},
+		{Parsed{Episodes: []float64{5.5}}, ptr(0.15), "--season 1 --episode N"},
+		{Parsed{Special: "OVA", Episodes: []float64{1}}, nil, "--season 1 --episode N"},
+		// TMDB does not have these numbers, so pinning them would change nothing.
+		{Parsed{Season: ptr(2), Episodes: []float64{5}}, ptr(0.0), "--season N --episode N"},
+		{Parsed{Episodes: []float64{30}}, ptr(0.0), "--season N --episode N"},
+		{Parsed{}, ptr(0.0), "--season 1 --episode N"},
 	} {
-		r := Record{Path: "x.mkv", Kind: "tv", TMDBID: 1, Parsed: &c.parsed}
+		r := Record{Path: "x.mkv", Kind: "tv", TMDBID: 1, Parsed: &c.parsed, EpisodeConfidence: c.trust}
 		if got := pinCommand(&r); got != "anivault pin x.mkv tv/1 "+c.want {
 			t.Errorf("%+v: %s", c.parsed, got)
 		}

@@ -144,13 +144,13 @@ func TroubleText(state string) lang.Text {
 
 func (p printer) writeProblem(x *problem, offline bool) {
 	p.b.WriteByte('\n')
-	what, next := x.info().Meaning, lang.Text("")
+	what, next := x.status.Info().Meaning, lang.Text("")
 	head := countText(x.files, string(x.status))
 	switch x.status {
 	case Failed:
 		head = lang.Say(lang.Count(x.files, "error"))
 	case Matched:
-		head = lang.Sprintf("%d matched without an episode", lang.Number(x.files))
+		head, what = lang.Sprintf("%d matched without an episode", lang.Number(x.files)), matchedWithoutEpisode.Meaning
 	default:
 	}
 	if x.code != "" {
@@ -241,13 +241,6 @@ func (x *problem) codeInfo(e Ending, offline bool) CodeInfo {
 	return info
 }
 
-func (x *problem) info() StatusInfo {
-	if x.status == Matched {
-		return matchedWithoutEpisode
-	}
-	return x.status.Info()
-}
-
 type printer struct {
 	b    *strings.Builder
 	opts Options
@@ -331,13 +324,16 @@ func (t *Tally) Add(r Record) {
 	}
 }
 
-// pinCommand returns a command that says which episode a file is. What its name does not say is left to fill in.
+// pinCommand returns a command that says which episode a file is. N stands for numbers that its name or TMDB lacks.
 func pinCommand(r *Record) string {
-	season, episode := "1", "N"
-	if p := r.Parsed; p != nil && p.Season != nil {
+	season, episode, p := "1", "N", r.Parsed
+	if p != nil && len(p.Episodes) > 0 && r.EpisodeConfidence != nil && *r.EpisodeConfidence == 0 {
+		season, p = "N", nil
+	}
+	if p != nil && p.Season != nil {
 		season = strconv.Itoa(*p.Season)
 	}
-	if p := r.Parsed; p != nil && p.Special == "" && len(p.Episodes) > 0 && p.Episodes[0] == math.Trunc(p.Episodes[0]) {
+	if p != nil && p.Special == "" && len(p.Episodes) > 0 && p.Episodes[0] == math.Trunc(p.Episodes[0]) {
 		episode = strconv.Itoa(int(p.Episodes[0]))
 	}
 	return "anivault pin " + ui.ShellWord(r.Path) + " " + r.Ref() + " --season " + season + " --episode " + episode
