@@ -141,7 +141,7 @@ type placer struct {
 	season       int   // the season stated by the name or the matched title, 0 for none
 	part         int
 	folderLast   int // the greatest episode number in the folder
-	year         int // the year in the name if it is not the entry's first year, otherwise 0
+	year         int // the year in the name, or 0 if it is the entry's first year or part of its title
 	steps        []lang.Text
 	origin       Origin
 	err          error
@@ -155,18 +155,16 @@ func newPlacer(ctx context.Context, src Source, rel release.Release, res Resolut
 		p.preparedEntry = prepareEntry(res.Entry)
 	}
 	p.season, p.part = p.seasonAndPart(rel)
-	if y := res.Hint.Year; y != 0 && y != res.Entry.Year {
+	inTitle := func(t entryTitle) bool { return t.primary && t.sequel.Year == res.Hint.Year }
+	if y := res.Hint.Year; y != res.Entry.Year && !slices.ContainsFunc(p.titles, inTitle) {
 		p.year = y
 	}
 	return p
 }
 
 func (p *placer) seasonAndPart(rel release.Release) (season, part int) {
-	season, part = p.hint.Season, cmp.Or(rel.SeasonPart(), p.hint.Part)
-	if n, ok := rel.Season(); ok && n > 0 {
-		season = n
-	}
-	return season, part
+	season, _ = rel.Season()
+	return cmp.Or(season, p.hint.Season), cmp.Or(rel.SeasonPart(), p.hint.Part)
 }
 
 // highestNumber returns the greatest episode number in the folder. The right season has at least as many episodes.

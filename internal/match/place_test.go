@@ -47,6 +47,7 @@ var (
 		season(2, "1-6@2015-01-01"))
 	diary = series(16, "Salt Diary (2016)", "塩の日記 (2016)", 2016,
 		season(0, "1-2@2014-03-01").titled("Salt Diary 1", "Salt Diary 2"), season(1, "1-12@2016-04-05"))
+	call  = series(19, "Harbor Call 1988", "港の声 1988", 2015, season(1, "1-20@2015-11-06"))
 	siege = series(15, "Violet Moat", "菫の堀", 2019, season(1, "1-12@2019-01-05"), season(2, "1-12@2020-01-05"),
 		season(3, "1-12@2021-01-05", "13-24@2021-07-05").named("Siege Hall")).alt("Violet Moat Siege Hall")
 	parts = series(12, "Clockwork Isle", "歯車島", 2021, season(1, "1-11@2021-01-11", "12-23@2021-10-04"),
@@ -74,7 +75,7 @@ func shapes() *world {
 	return &world{
 		entries: []*Entry{
 			merged, cours, split, roll, giant, arcs, extras, dateOVA, planned, grouped, second, parts, wharf,
-			mixed, siege, diary, comet, planks,
+			mixed, siege, diary, comet, planks, call,
 		},
 		groups: map[string]*EpisodeGroup{"abs": abs, "seasons": byYear},
 	}
@@ -137,6 +138,7 @@ func TestPlaceFollowsTheFetchedEpisodes(t *testing.T) {
 		{"season by its name without articles", rel("Copper Wharf Tide of Iron", eps(3)), "tv 13 S02E03"},
 		{"a number in the title that is no season", rel("Copper Wharf 3", eps(1)), "tv 13 -"},
 		{"a year in which the first season did not air", rel("Copper Wharf", of(2017), eps(3)), "tv 13 -"},
+		{"a year that is part of the title", rel("Harbor Call 1988", of(1988), eps(20)), "tv 19 S01E20"},
 		{"a part of the show: only one season is long enough", rel("Paper Owls Silver Wing", eps(9)), "tv 7 S01E09"},
 		{"a part of the show that may be the specials", rel("Paper Owls Silver Wing", eps(2)), "tv 7 -"},
 		{
