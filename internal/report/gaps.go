@@ -29,6 +29,8 @@ type Gap struct {
 	Duplicates    []EpisodeFile    `json:"twice,omitempty" doc:"the files of episodes that have more than one"`
 	Unplaced      int              `json:"unplaced,omitempty" doc:"its files (no specials) whose episode is not known"`
 	Unknown       bool             `json:"unknown,omitempty" doc:"TMDB's list of episodes or seasons is not available"`
+
+	onlySpecials bool `json:"-"` // no regular episode of the series has a file
 }
 
 // MissingEpisode is an aired episode without a file.
@@ -80,6 +82,7 @@ func (h *Holdings) Add(r *Record) {
 	if s == nil {
 		s = &seriesFiles{files: map[episodeKey][]heldFile{}, template: Gap{
 			TMDBID: r.TMDBID, Title: strings.Clone(r.Title), OriginalTitle: strings.Clone(r.OriginalTitle), Year: r.Year,
+			onlySpecials: true,
 		}}
 		if h.byID == nil {
 			h.byID = map[int]*seriesFiles{}
@@ -96,6 +99,7 @@ func (h *Holdings) Add(r *Record) {
 	if r.Order == orders.AniDB { // which has no seasons
 		in = *r.Orders.TMDB
 	}
+	s.template.onlySpecials = s.template.onlySpecials && in.Season == 0
 	for _, n := range in.Episodes {
 		at := episodeKey{in.Season, n}
 		s.files[at] = append(s.files[at], file)
@@ -227,7 +231,7 @@ func (s *GapSummary) Add(gaps []Gap) {
 		unknown = unknown || g.Unknown
 		if g.IsAbsent() {
 			s.AbsentSeasons++
-			lacks = lacks || g.Unplaced > 0 // which may be of this season
+			lacks = lacks || g.onlySpecials || g.Unplaced > 0 // which may be of this season
 			continue
 		}
 		lacks = lacks || g.Unknown || len(g.Missing) > 0
@@ -262,20 +266,14 @@ func SortGaps(series [][]Gap) [][]Gap {
 		return date
 	}
 	for _, gaps := range series {
-		var parts [2][]Gap
-		for _, g := range gaps {
-			i := 0
-			if g.IsAbsent() {
-				i = 1
-			}
-			parts[i] = append(parts[i], g)
+		some := slices.DeleteFunc(slices.Clone(gaps), func(g Gap) bool { return g.IsAbsent() })
+		none := slices.DeleteFunc(slices.Clone(gaps), func(g Gap) bool { return !g.IsAbsent() })
+		slices.SortStableFunc(some, func(a, b Gap) int { return strings.Compare(newest([]Gap{b}), newest([]Gap{a})) })
+		if len(some) > 0 {
+			begun = append(begun, some)
 		}
-		slices.SortStableFunc(parts[0], func(a, b Gap) int { return strings.Compare(newest([]Gap{b}), newest([]Gap{a})) })
-		if parts[0] != nil {
-			begun = append(begun, parts[0])
-		}
-		if parts[1] != nil {
-			absent = append(absent, parts[1])
+		if len(none) > 0 {
+			absent = append(absent, none)
 		}
 	}
 	slices.SortStableFunc(begun, func(a, b []Gap) int { return strings.Compare(newest(b), newest(a)) })

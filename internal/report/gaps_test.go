@@ -172,6 +172,20 @@ func TestTheSummaryCountsGaps(t *testing.T) {
 	}
 }
 
+// A library that has only an OVA of a series is no complete series.
+func TestASeriesWithoutARegularEpisodeIsNotComplete(t *testing.T) {
+	ova := Record{Path: "a", Status: Matched, Kind: "tv", TMDBID: 7, Parsed: &Parsed{Kind: "special"}}
+	for _, r := range []Record{ova, fileOf("b", 0, 1)} {
+		var h Holdings
+		var s GapSummary
+		h.Add(&r)
+		s.Add(h.Gaps(7, []match.Season{seasonOf(1, "2020-01-01")}, "2026-11-22"))
+		if s.Complete != 0 || s.AbsentSeasons != 1 {
+			t.Errorf("%s: counted %+v", r.Path, s)
+		}
+	}
+}
+
 // What can be filled comes first, the newest hole on top; seasons nobody has begun come last and are no gaps.
 func TestGapsOfSeasonsWithFilesComeFirst(t *testing.T) {
 	gap := func(id, season, here int, date string) Gap {
