@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -276,6 +277,14 @@ func ViewAccounts(cfg *config.Config, st ratelimit.Status) []AccountView {
 		list = append(list, viewAccount(st, own.Account))
 	}
 	return list
+}
+
+// AllUnusable reports whether each account is disabled, or all its keys are refused.
+func AllUnusable(cfg *config.Config, st ratelimit.Status) bool {
+	pool := cfg.EffectiveAccounts()
+	return len(pool) > 0 && !slices.ContainsFunc(pool, func(a config.Account) bool {
+		return st.ForAccount(a.Account).Unusable == ratelimit.ReasonNone
+	})
 }
 
 func viewAccount(st ratelimit.Status, account ratelimit.Account) AccountView {

@@ -204,7 +204,6 @@ func checkKey(cfg *config.Config) finding {
 }
 
 func checkTMDB(ctx context.Context, cfg *config.Config) finding {
-	const tolerable = 30 * time.Second
 	took, skew, err := probe(ctx, cfg)
 	host := cfg.TMDB.BaseURL.Host
 	if blocked, ok := errors.AsType[*ratelimit.BlockedError](err); ok {
@@ -223,7 +222,7 @@ func checkTMDB(ctx context.Context, cfg *config.Config) finding {
 		_, text := app.Explain(err)
 		return failedFinding(lang.Textf("%s: %s", host, text), cmp.Or(tmdbHint(err), lang.Text(
 			"check the connection, proxy and ANIVAULT_TMDB_BASE_URL; TMDB's own state: https://status.themoviedb.org")))
-	case skew.Abs() > tolerable:
+	case skew.Abs() > 30*time.Second:
 		return finding{
 			state: lang.Textf("%s accepts the key; this machine's clock is off by %s", host, -skew),
 			fix:   "set the clock (for example: timedatectl set-ntp true)",
@@ -318,12 +317,10 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 		return failedFinding(lang.TextOf(warnings),
 			fixUnlessDiskFull(warnings, "use a local folder that supports locks: ANIVAULT_STATE_DIR"))
 	case st.State == ratelimit.CacheOnly && !st.PauseUntil.After(st.At):
-		return finding{state: statusSentence(st), fix: "anivault limiter resume"}
+		return finding{state: statusSentence(st, false), fix: "anivault limiter resume"}
 	case st.State == ratelimit.Sleep, st.State == ratelimit.CacheOnly:
-		return finding{
-			state: statusSentence(st),
-			fix:   "wait; meanwhile anivault answers from the cache, and a later run asks for the rest",
-		}
+		const wait = "wait; meanwhile anivault answers from the cache, and a later run asks for the rest"
+		return finding{state: statusSentence(st, false), fix: wait}
 	}
 	state := append([]lang.Text{lang.Textf("shared state and locks work; %s", st.State)}, limitTexts(st)...)
 	return finding{state: lang.Join(state, "; ")}

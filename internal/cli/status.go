@@ -54,12 +54,12 @@ func newStatus(f *factory, name string) *cobra.Command {
 }
 
 type statusView struct {
-	limiter ratelimit.Status
-	cache   *cache.Stats // nil if it can't be read
-	baseURL string
-
+	limiter     ratelimit.Status
+	cache       *cache.Stats // nil if it can't be read
+	baseURL     string
 	coordinator string            // the URL of the shared server; "" without one
 	accounts    []app.AccountView // nil unless there are several
+	unusable    bool              // all accounts
 	runs        []unfinishedRun
 	notices     int // that wait to be delivered
 }
@@ -70,6 +70,7 @@ func readStatus(ctx context.Context, f *factory, cfg *config.Config, store ratel
 		return statusView{}, lang.Error("read the limiter's state: %w", err)
 	}
 	view := statusView{limiter: st, baseURL: cfg.TMDB.BaseURL.String(), notices: notify.Waiting(cfg.Dirs.Data)}
+	view.unusable = app.AllUnusable(cfg, st)
 	if cfg.Coordinator == "redis" {
 		view.coordinator = cfg.Redis.Address.String()
 	}
@@ -89,15 +90,14 @@ func printStatus(f *factory, v statusView, format string) error {
 	if format == "json" {
 		return f.printJSON(v.toJSON())
 	}
-	for _, line := range ui.Wrap(lang.Say(statusSentence(v.limiter)), f.streams.OutWidth()) {
-		if _, err := fmt.Fprintln(f.streams.Out, line); err != nil {
-			return err
-		}
+	sentence := ui.Wrap(lang.Say(statusSentence(v.limiter, v.unusable)), f.streams.OutWidth())
+	if _, err := fmt.Fprintln(f.streams.Out, strings.Join(sentence, "\n")); err != nil {
+		return err
 	}
 	return v.rows().write(f.streams.Out, f.streams.OutWidth())
 }
 
-func statusSentence(s ratelimit.Status) lang.Text {
+func statusSentence(s ratelimit.Status, unusable bool) lang.Text {
 	pace := lang.Textf("%.3g requests a second allowed, %d under way", s.Rate, s.Running)
 	switch {
 	case s.State == ratelimit.CacheOnly:
@@ -108,6 +108,8 @@ func statusSentence(s ratelimit.Status) lang.Text {
 		return lang.Textf("%s; the next request tests whether it works again", app.BlockText(s.Block))
 	case s.PauseUntil.After(s.At):
 		return lang.Textf("TMDB asks all clients to wait until %s", ui.Clock(s.PauseUntil))
+	case unusable:
+		return "nothing can be sent: every key is refused or disabled; see: anivault accounts list"
 	case s.State == ratelimit.HalfOpen:
 		return "testing whether TMDB answers, one request at a time"
 	case s.State == ratelimit.Throttle:
@@ -317,9 +319,8 @@ func (v statusView) toJSON() jsonStatus {
 	}
 	out := jsonStatus{
 		Upstream: v.baseURL, Coordinator: v.coordinator, State: s.State.String(), Cause: s.Cause.String(),
-		Since: ui.Timestamp(s.Since),
-		Until: ui.Timestamp(s.Until), PauseUntil: ui.Timestamp(s.PauseUntil), Rate: s.Rate, Burst: s.Burst, Tokens: s.Tokens,
-		Ceiling: s.Ceiling, Granted: s.Granted,
+		Since: ui.Timestamp(s.Since), Until: ui.Timestamp(s.Until), PauseUntil: ui.Timestamp(s.PauseUntil),
+		Rate: s.Rate, Burst: s.Burst, Tokens: s.Tokens, Ceiling: s.Ceiling, Granted: s.Granted,
 		Running: s.Running, Slots: s.Slots, OwnSlots: s.OwnSlots, Waiting: s.Waiting,
 		Window:    jsonWindow{s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio},
 		Streak429: s.Streak429, Failures: s.Failures, Cooldown: s.Cooldown.Seconds(), Recover: s.AutoRecover.Seconds(),

@@ -159,7 +159,7 @@ func TestStatusBeginsWithASentence(t *testing.T) {
 			var s ratelimit.Status
 			s.At, s.State, s.Cause, s.Rate = now, row.state, row.cause, row.rate
 			s.Running, s.Until, s.PauseUntil = row.running, row.until, row.pause
-			if got := statusSentence(s); got.String() != row.want {
+			if got := statusSentence(s, false); got.String() != row.want {
 				t.Errorf("%q", got)
 			}
 		})

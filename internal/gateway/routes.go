@@ -167,13 +167,6 @@ func (g *Gateway) isolationReason() string {
 	return "store_alone"
 }
 
-func (g *Gateway) allAccountsUnusable(st ratelimit.Status) bool {
-	pool := g.settings.Load().cfg.EffectiveAccounts()
-	return len(pool) > 0 && !slices.ContainsFunc(pool, func(a config.Account) bool {
-		return st.ForAccount(a.Account).Unusable == ratelimit.ReasonNone
-	})
-}
-
 // serveHealth answers /healthz and /readyz. Trouble at TMDB does not make the gateway unready: a load balancer would
 // take out every gateway, although they can still answer from their caches.
 func (x *exchange) serveHealth() error {
@@ -192,7 +185,7 @@ func (x *exchange) serveHealth() error {
 		{x.g.isolationReason(), err != nil || st.Alone},
 		{"sleep", st.State == ratelimit.Sleep || st.State != ratelimit.CacheOnly && st.PauseUntil.After(time.Now())},
 		{"cacheonly", st.State == ratelimit.CacheOnly},
-		{"no_account", err == nil && x.g.allAccountsUnusable(st)},
+		{"no_account", err == nil && app.AllUnusable(x.g.settings.Load().cfg, st)},
 		{"offline", st.Offline},
 		{"cache_unwritable", x.g.upstream.CacheUnwritable()},
 	} {
