@@ -240,7 +240,7 @@ type jsonStatus struct {
 	Coordinator string `json:"coordinator,omitempty" doc:"the server that several machines share, without its password"`
 
 	State       string              `json:"state" doc:"the state: Normal, Throttle, Sleep, HalfOpen or CacheOnly"`
-	Cause       string              `json:"cause" doc:"why the state was entered: a reason of limiter rules"`
+	Cause       string              `json:"cause" doc:"why: a reason of limiter rules, or fresh, reset, corrupt_state"`
 	Since       string              `json:"since,omitempty" doc:"when the state was entered, RFC 3339"`
 	Until       string              `json:"until,omitempty" doc:"when it ends, RFC 3339; absent if unknown"`
 	PauseUntil  string              `json:"pause_until,omitempty" doc:"until when all processes wait, RFC 3339"`
