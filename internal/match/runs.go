@@ -67,10 +67,7 @@ func placeByYear(p *placer) placement {
 
 // placeByRuns handles a season number that TMDB lacks. It takes pauses between air dates as the ends of seasons.
 func placeByRuns(p *placer) placement {
-	if p.season == 0 {
-		return placement{}
-	}
-	if _, ok := p.entry.season(p.season); ok {
+	if _, ok := p.entry.season(p.season); ok || p.season == 0 {
 		return placement{}
 	}
 	seasons := len(splitRuns(p.episodes, 1<<62))
@@ -186,11 +183,9 @@ func placeInSecondSeason(p *placer) placement {
 		return placement{}
 	}
 	seasons := splitRuns(p.episodes, 1<<62)
-	if len(seasons) != 2 || len(splitRuns(p.episodes, courPause)) > 2 || len(p.specials) >= p.highestNumber() {
+	if len(seasons) != 2 || len(splitRuns(p.episodes, courPause)) > 2 || len(p.specials) >= p.highestNumber() ||
+		p.subtitleMayBeOfShow() { // then it may belong to the first season
 		return placement{}
-	}
-	if p.subtitleMayBeOfShow() {
-		return placement{} // the subtitle may belong to the first season
 	}
 	ofShow := func(a ArcTitle) bool { return p.isShowTitle(longestTitlePrefix(a.Title, p.titles), title.MayBeReading) }
 	if len(p.hint.Arcs) > 0 && !slices.ContainsFunc(p.hint.Arcs, ofShow) {
@@ -207,7 +202,7 @@ func placeInSecondSeason(p *placer) placement {
 func (p *placer) differsFromShowTitle() bool {
 	t := p.hint.matched
 	numbered := func(o entryTitle) bool { return o.base == t.norm && !o.sequel.IsZero() }
-	if t.norm == "" || t.primary || !t.sequel.IsZero() || p.isShowTitle(t.norm, title.MayBeReading) ||
+	if t.norm == "" || t.primary || !t.sequel.IsZero() || p.isShowTitle(t.norm, title.MayBeReadingWithLoanwords) ||
 		slices.ContainsFunc(p.titles, numbered) {
 		return false
 	}

@@ -17,11 +17,8 @@ func (p *placer) isSpecial() bool {
 		slices.Contains(strings.Fields(strings.ToUpper(p.entry.Title)), p.rel.Special) {
 		return false
 	}
-	if p.rel.Kind == release.Special || p.rel.Special != "" {
-		return true
-	}
 	n, ok := p.rel.Season()
-	return ok && n == 0
+	return p.rel.Kind == release.Special || p.rel.Special != "" || ok && n == 0
 }
 
 func (p *placer) placeSpecial() placement {
@@ -78,22 +75,16 @@ func placeBySpecialTitle(p *placer) placement {
 	if len(p.specials) == 0 {
 		return placement{}
 	}
-	if at := p.singleSpecial(p.specialsWhere(similarToAny(p.possibleSpecialTitles(), minSpecialSimilarity)),
-		"by the title of a special"); at.ok {
-		return at
-	}
-	if at := p.singleSpecial(p.specialsWhere(similarToAny(p.wholeTitles(), minWholeSimilarity)),
-		"by the whole title of a special"); at.ok {
-		return at
-	}
 	rests := p.partNames()
-	if len(rests) == 0 {
-		return placement{}
-	}
-	return p.singleSpecial(p.specialsWhere(func(name string) bool {
-		own := textAfterTitle(name, p.titles)
-		return own != name && slices.Contains(rests, title.SpellingKey(withoutArcWord(own)))
-	}), "by its own part of a special's title")
+	return firstFound(
+		p.singleSpecial(p.specialsWhere(similarToAny(p.possibleSpecialTitles(), minSpecialSimilarity)),
+			"by the title of a special"),
+		p.singleSpecial(p.specialsWhere(similarToAny(p.wholeTitles(), minWholeSimilarity)),
+			"by the whole title of a special"),
+		p.singleSpecial(p.specialsWhere(func(name string) bool {
+			own := textAfterTitle(name, p.titles)
+			return own != name && slices.Contains(rests, title.SpellingKey(withoutArcWord(own)))
+		}), "by its own part of a special's title"))
 }
 
 func similarToAny(texts []string, least float64) func(name string) bool {

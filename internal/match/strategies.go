@@ -26,11 +26,8 @@ func placeByMapping(p *placer) placement {
 		return p.placementAt(slotsByPosition(p.episodes, p.numbers, p.mapping.Offset), viaMapping,
 			"by the imported mapping, counted over all seasons")
 	}
-	if p.mapping.Season == 0 {
-		return placement{}
-	}
 	s, ok := p.entry.season(p.mapping.Season)
-	if !ok {
+	if !ok || p.mapping.Season == 0 {
 		return placement{}
 	}
 	return p.placementAt(slotsByPosition(slotsOf(s), p.numbers, p.mapping.Offset), viaMapping,

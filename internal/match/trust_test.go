@@ -357,6 +357,11 @@ func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
 				second).alt("Beacon Isle: Long Nights"), rel("Beacon Isle: Long Nights"), 3, "S02E03",
 		},
 		{
+			"a reading with loanwords, in place of the translated subtitle", series(31, "Lord Beacon: Louis of the Choir",
+				"ロードビーコン 合唱のルイス", 2009, first, second).alt("Lord Beacon: Gasshou no Louis"),
+			rel("Lord Beacon - Gasshou no Louis"), 3, "S01E03?",
+		},
+		{
 			"a word in place of one of the show's", series(31, "Beacon Dusk Tales", "灯島", 2009, first, second).alt(
 				"Beacon Morning Tales"), rel("Beacon Morning Tales"), 3, "S02E03",
 		},

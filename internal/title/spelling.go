@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/anivault/anivault/internal/wordlist"
@@ -72,6 +73,21 @@ func MayBeReading(japanese, latin string) bool {
 		return false
 	}
 	return commonLength(want, got)*5 >= len(want)*4
+}
+
+// MayBeReadingWithLoanwords is like MayBeReading, but words in katakana may be spelled as in their own language:
+// "コードギアス" is "Code Geass".
+func MayBeReadingWithLoanwords(japanese, latin string) bool {
+	_, ok := ReadingMisfit(strings.Map(func(r rune) rune {
+		switch {
+		case strings.ContainsRune("ーァィゥェォッャュョイウン", r):
+			return -1 // not a syllable of its own
+		case unicode.Is(unicode.Katakana, r):
+			return '外' // like a Han character, it stands for several letters
+		}
+		return r
+	}, japanese), latin)
+	return ok || MayBeReading(japanese, latin)
 }
 
 // ReadingMisfit reports whether part of a title in Latin letters may be the reading of a Japanese one, judging only by
