@@ -242,7 +242,25 @@ func tryMode(t *testing.T, from, to, sign string, want organize.Code) {
 			t.Fatalf("%s %v", said(out), err)
 		}
 	}
-	if diff := cmp.Diff(before, append(realTree(t, root), realTree(t, lib)...)); diff != "" {
+	after := append(realTree(t, root), realTree(t, lib)...)
+	if strings.HasSuffix(filepath.Dir(root), "fuse") || strings.HasSuffix(filepath.Dir(lib), "fuse") {
+		before, after = withoutHiddenByFUSE(before), withoutHiddenByFUSE(after)
+	}
+	if diff := cmp.Diff(before, after); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// withoutHiddenByFUSE removes what libfuse may still do after a run: it keeps a file that was removed while it was open
+// under a hidden name for a while, and removing that changes the folder's time.
+func withoutHiddenByFUSE(tree []string) (out []string) {
+	for _, line := range tree {
+		if folder := strings.Fields(line); strings.Contains(line, " drwx") {
+			line = strings.Join(folder[:len(folder)-1], " ")
+		}
+		if !strings.Contains(line, "/.fuse_hidden") {
+			out = append(out, line)
+		}
+	}
+	return out
 }

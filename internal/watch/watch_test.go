@@ -447,3 +447,16 @@ func TestABatchEndsWatching(t *testing.T) {
 		a.cancel()
 	})
 }
+
+// A signal at the end of a batch loses nothing of what the batch has reported: the next start would report it again.
+func TestASignalAtTheEndOfABatchKeepsTheState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAttic(t, "A/1.mkv")
+		a.during = func([]string) { a.cancel() }
+		a.watch()
+		a.pass(time.Hour)
+		if err := <-a.done; !errors.Is(err, context.Canceled) || a.saved != 1 {
+			t.Errorf("%v, saved %d times", err, a.saved)
+		}
+	})
+}

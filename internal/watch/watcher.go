@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -285,7 +286,7 @@ func (w *Watcher) runBatch(ctx context.Context, work batchWork) error {
 	case result.Err != nil:
 		return result.Err
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return cmp.Or(w.Save(), ctx.Err()) // what the batch has reported is not reported again
 	}
 	w.now = time.Now()
 	if w.isPresent() {
