@@ -266,7 +266,7 @@ func (u Updater) fetch(
 		return nil, nil
 	case resp.StatusCode == http.StatusNotFound,
 		resp.StatusCode == http.StatusForbidden && source != AniDB: // cloud storage answers so for a missing file
-		return nil, fmt.Errorf("%s: %w (%s)", address, errNoSuchFile, resp.Status)
+		return nil, fmt.Errorf("%s: %s: %w", address, resp.Status, errNoSuchFile)
 	case resp.StatusCode != http.StatusOK:
 		return nil, lang.Error("%s: the server answered %s", address, resp.Status)
 	}

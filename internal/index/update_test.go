@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // host serves lists as their makers do: with an ETag, and 404 for what is not there.
@@ -350,5 +352,23 @@ func TestAListIsCheckedBeforeItReplacesTheLast(t *testing.T) {
 				t.Errorf("the index has %v, %v", infos, err)
 			}
 		})
+	}
+}
+
+func TestAListThatIsMissingIsReportedInKorean(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	u := Updater{
+		Dir: t.TempDir(), Client: http.DefaultClient, Now: time.Now,
+		Addresses: Addresses{AnimeIDs: []string{server.URL + "/a"}},
+	}
+	outcomes, err := u.Update(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lang.Use(lang.Korean)
+	defer lang.Use(lang.English)
+	if got := lang.Say(lang.TextOf(outcomes[0].Err)); !strings.HasSuffix(got, "404 Not Found: 그런 파일이 없습니다") {
+		t.Error(got)
 	}
 }
