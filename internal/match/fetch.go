@@ -86,11 +86,8 @@ func (j *resolveJob) nextToFetch() int {
 		}
 		if c.hasDetails() || decidableWithoutDetails(c) {
 			best = max(best, c.score)
-			if c.hasDetails() {
-				continue
-			}
 		}
-		if next < 0 || j.compareFetch(c, j.pool[next]) < 0 {
+		if !c.hasDetails() && (next < 0 || j.compareFetch(c, j.pool[next]) < 0) {
 			next = i
 		}
 	}
@@ -226,7 +223,7 @@ func (j *resolveJob) resolveExternalID(ctx context.Context) (res Resolution, ok 
 		j.origin = j.origin.CombinedWith(o)
 		j.addStep("search", &o, "%s id %s: %d results", id.Source, id.Value, len(hits))
 		if h, found := j.hitOfKind(id, hits); found {
-			return j.resolveID(ctx, h.Kind, h.ID), true
+			return j.resolveID(ctx, h.Kind, h.ID, false), true
 		}
 	}
 	return res, false
@@ -250,28 +247,33 @@ func (j *resolveJob) kindOfID(id release.ID) Kind {
 		return Kind(id.Kind)
 	case j.resolver.Options.Kind != "":
 		return j.resolver.Options.Kind
-	case j.series.Want == WantMovie:
-		return Movie
-	case j.series.Want == WantAny && j.series.Episodes == 0 && !j.series.HasSeason:
+	case j.series.Want == WantMovie, j.series.Want == WantAny && j.series.Episodes == 0 && !j.series.HasSeason:
 		return Movie
 	}
 	return TV
 }
 
-func (j *resolveJob) tmdbID() (Kind, int, bool) {
+// tmdbID returns the TMDB id in the path, the kind of its entry, and whether the kind is only a guess.
+func (j *resolveJob) tmdbID() (kind Kind, id int, guessed, ok bool) {
 	for _, id := range j.series.IDs {
-		if id.Source != "tmdb" {
-			continue
-		}
-		if n, err := strconv.Atoi(id.Value); err == nil && n > 0 {
-			return j.kindOfID(id), n, true
+		if n, err := strconv.Atoi(id.Value); id.Source == "tmdb" && err == nil && n > 0 {
+			return j.kindOfID(id), n, id.Kind == "" && j.resolver.Options.Kind == "", true
 		}
 	}
-	return "", 0, false
+	return "", 0, false, false
 }
 
-func (j *resolveJob) resolveID(ctx context.Context, kind Kind, id int) Resolution {
+const minSimOfGuess = 0.8 // a film with less similar titles may only have the series' number
+
+// resolveID accepts the entry with the id; if a film is only guessed and does not fit, it may be the series with the id.
+func (j *resolveJob) resolveID(ctx context.Context, kind Kind, id int, guessed bool) Resolution {
 	e, o, err := j.fetchEntry(ctx, kind, id)
+	sim := func(e *Entry) float64 { return scoreContender(j.series, contender{hit: e.Hit(), entry: e}).match.sim }
+	if guessed && kind == Movie && (errors.Is(err, ErrNoEntry) || err == nil && sim(e) < minSimOfGuess) {
+		if s, from, none := j.fetchEntry(ctx, TV, id); none == nil && (err != nil || sim(s) > sim(e)) {
+			kind, e, o, err = TV, s, from, nil
+		}
+	}
 	if err != nil {
 		return j.resolution(Outcome{
 			Status: Pending, Kind: kind, ID: id, Err: err,

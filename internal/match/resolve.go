@@ -63,8 +63,8 @@ func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 	}
 	j := &resolveJob{resolver: r, series: prepareSeries(s)}
 	j.addStep("group", nil, "%s", seriesText(s))
-	if kind, id, ok := j.tmdbID(); ok {
-		return j.resolveID(ctx, kind, id)
+	if kind, id, guessed, ok := j.tmdbID(); ok {
+		return j.resolveID(ctx, kind, id, guessed)
 	}
 	if res, ok := j.resolveExternalID(ctx); ok {
 		return res
@@ -99,7 +99,7 @@ func (r *Resolver) ResolveAmong(ctx context.Context, s Series, hits []Hit) Resol
 // ResolveID accepts the entry with the id after one details request, without a search.
 func (r *Resolver) ResolveID(ctx context.Context, s Series, kind Kind, id int) Resolution {
 	j := &resolveJob{resolver: r, series: prepareSeries(s)}
-	return j.resolveID(ctx, kind, id)
+	return j.resolveID(ctx, kind, id, false)
 }
 
 type resolveJob struct {

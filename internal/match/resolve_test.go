@@ -408,6 +408,28 @@ func TestAnIDInThePathIsCertain(t *testing.T) {
 	}
 }
 
+// A folder's id does not say whether it is a film's or a series': a video without a number takes the entry that is called
+// so, and never another work that has the number by chance.
+func TestAnIDIsOfTheKindThatIsCalledSo(t *testing.T) {
+	moths := series(40, "Paper Moths", "紙の蛾", 2018, season(1, "1-4@2018-04-01"))
+	lullaby := film(40, "Iron Lullaby", "鉄の子守唄", 1999)
+	alone := series(41, "Glass Orbit", "硝子の軌道", 2019, season(1, "1-4@2019-04-01"))
+	for _, row := range []struct{ path, want string }{
+		{"Paper Moths (2018) [tmdbid-40]/Making Of the Moths.mkv", "tv 40 -"},
+		{"Paper Moths (2018) [tmdbid-40]/Paper Moths Movie.mkv", "tv 40 -"},
+		{"Paper Moths (2018) [tmdbid-40]/Paper Moths S01E02.mkv", "tv 40 S01E02"},
+		{"Iron Lullaby (1999) [tmdbid-40]/Iron Lullaby (1999).mkv", "movie 40"},
+		{"Wiegenlied [tmdbid-40]/Wiegenlied.mkv", "movie 40"},
+		{"Paper Moths (2018) [tmdb-movie-40]/Making Of the Moths.mkv", "movie 40"},
+		{"Glass Orbit (2019) [tmdbid-41]/my film.mkv", "tv 41 -"},
+	} {
+		d := decideOne(&world{entries: []*Entry{moths, lullaby, alone}}, release.Parse(row.path))
+		if got := outcome(d); got != row.want {
+			t.Errorf("%s: got %s, want %s", row.path, got, row.want)
+		}
+	}
+}
+
 func TestResolveTakesOtherSitesIDs(t *testing.T) {
 	for _, row := range []struct {
 		name  string
