@@ -315,7 +315,7 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 		return failedFinding(lang.TextOf(warnings), "see coordinator below")
 	case warnings != nil:
 		return failedFinding(lang.TextOf(warnings),
-			fixUnlessDiskFull(warnings, "use a local folder that supports locks: ANIVAULT_STATE_DIR"))
+			fixUnlessDiskFull(warnings, "make it writable for you, or use a local folder that supports locks: ANIVAULT_STATE_DIR"))
 	case st.State == ratelimit.CacheOnly && !st.PauseUntil.After(st.At):
 		return finding{state: statusSentence(st, false), fix: "anivault limiter resume"}
 	case st.State == ratelimit.Sleep, st.State == ratelimit.CacheOnly:
@@ -342,7 +342,7 @@ func checkCache(ctx context.Context, cfg *config.Config) finding {
 			"anivault cache clear")
 	case warnings != nil:
 		return failedFinding(lang.TextOf(warnings),
-			fixUnlessDiskFull(warnings, "use a local folder that supports locks: ANIVAULT_CACHE_DIR"))
+			fixUnlessDiskFull(warnings, "make it writable for you, or use a local folder that supports locks: ANIVAULT_CACHE_DIR"))
 	}
 	return finding{state: lang.Textf("%d records OK: %s", report.Records, recordKindsText)}
 }
