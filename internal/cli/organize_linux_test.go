@@ -671,7 +671,7 @@ func device(t *testing.T, dir string) uint64 {
 	if err := syscall.Stat(dir, &info); err != nil {
 		t.Fatal(err)
 	}
-	return uint64(info.Dev)
+	return info.Dev
 }
 
 // What is unclear is asked about before the plan is shown, and the plan holds the answers.

@@ -64,7 +64,8 @@ func (d *Deciders) placeByIndex(s match.Series, out resolution) resolution {
 	said := d.index.find(s)
 	of := func(c index.Candidate) bool { return c.Kind == match.TV && out.Kind == match.TV && c.ID == out.ID }
 	if i := slices.IndexFunc(said.candidates, of); i >= 0 && out.Status == match.Matched {
-		m := indexMapping{said.candidates[i], out.Entry, said.siblings[out.ID]}.withoutLaterSeason(s.Year).withoutSequel(s.Titles)
+		m := indexMapping{said.candidates[i], out.Entry, said.siblings[out.ID]}
+		m = m.withoutLaterSeason(s.Year).withoutSequel(s.Titles)
 		out.Mapping, out.readings = m.mapping(s), m.readings
 	}
 	return out

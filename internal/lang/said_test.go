@@ -165,7 +165,7 @@ var counted = regexp.MustCompile(`^1? ?(more folders?|aired episodes?|files?|ans
 
 // unsaid are literals that look like texts and are none, or that stay as they are.
 var unsaid = []*regexp.Regexp{
-	regexp.MustCompile(`^MediaBrowser Token=|^extras beside videos$|^to to-tv `), // a header; a section of words.txt; flags
+	regexp.MustCompile(`^MediaBrowser Token=|^extras beside videos$|^to to-tv `), // a header, a section's name, flags
 	// examples, and commands that a hint names
 	regexp.MustCompile(`^ *(# )?(anivault|find|echo|chmod) `),
 	// how a command is typed

@@ -264,7 +264,10 @@ func TestEachTroubleOfTheLimiterIsReportedOnceAndItsEndToo(t *testing.T) {
 			"limiter: no requests are sent to TMDB (CacheOnly, policy)",
 		},
 		{status(120*time.Second, ratelimit.Throttle, nil), "limiter: over: no requests are sent to TMDB (CacheOnly, policy)"},
-		{status(121*time.Second, ratelimit.CacheOnly, operator), "limiter: no requests are sent to TMDB (CacheOnly, operator)"},
+		{
+			status(121*time.Second, ratelimit.CacheOnly, operator),
+			"limiter: no requests are sent to TMDB (CacheOnly, operator)",
+		},
 		{
 			status(200*time.Second, ratelimit.Sleep, answered), // resumed, and TMDB has not been asked since
 			"limiter: over: no requests are sent to TMDB (CacheOnly, operator)",
@@ -272,7 +275,10 @@ func TestEachTroubleOfTheLimiterIsReportedOnceAndItsEndToo(t *testing.T) {
 		{status(300*time.Second, ratelimit.HalfOpen, answered), ""}, // TMDB answered the last probe, and nobody asks
 		{status(301*time.Second, ratelimit.Sleep, begun), ""},       // the next one fails
 		{status(362*time.Second, ratelimit.Sleep, nil), "limiter: TMDB has not answered for more than a minute"},
-		{status(363*time.Second, ratelimit.HalfOpen, answered), "limiter: over: TMDB has not answered for more than a minute"},
+		{
+			status(363*time.Second, ratelimit.HalfOpen, answered),
+			"limiter: over: TMDB has not answered for more than a minute",
+		},
 		{status(130*time.Second, ratelimit.Normal, budget(79)), ""},
 		{status(131*time.Second, ratelimit.Normal, budget(80)), "budget: 80 % of the budget of 100 requests are used"},
 		{status(132*time.Second, ratelimit.Normal, budget(100)), "budget: the budget of 100 requests is used up"},
