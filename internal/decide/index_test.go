@@ -157,6 +157,7 @@ func TestListsAreOtherReadingsOfAName(t *testing.T) {
 		{"across two seasons", "Title - 12-13.mkv", ranged, nil, "[] [12 13]"},
 		{"a stated season that has the number", "Title S01E05.mkv", ranged, nil, "[1] [5]"},
 		{"another stated season", "Title S02E03.mkv", ranged, nil, "[2] [3]"},
+		{"a stated season that only the lists have", "Title S04E14.mkv", ranged, nil, "[2] [14], [4] [14]"},
 		{"the first season of the lists", "Title S01E14.mkv", ranged, nil, "[2] [14], [1] [14]"},
 		{"a special's own title", "Lantern Mini - 02.mkv", mini, nil, "special [2], [0] [4]"},
 		{"before another special", "Lantern Mini - 02.mkv", mini, other(4), "special [2], [0] [4]"},

@@ -252,7 +252,8 @@ func (m indexMapping) readings(r release.Release) []release.Release {
 	season, stated := r.Season()
 	special := mapsToSpecials(m.Candidate)
 	switch {
-	case len(r.Seasons) > 1, !special && len(m.Ranges) == 0, stated && (season != 1 || m.hasEpisodes(season, r.Episodes)):
+	case len(r.Seasons) > 1, !special && len(m.Ranges) == 0, stated && m.hasEpisodes(season, r.Episodes),
+		stated && season != 1 && m.lastEpisode(season) > 0:
 		return []release.Release{r}
 	case special && !isSpecial(r) && m.isMainTitle():
 		return []release.Release{r} // a special listed under the series' own title: the file may be a regular episode
