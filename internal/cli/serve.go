@@ -28,7 +28,7 @@ func newServe(f *factory) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return runServe(f, c.cmd, cfg, offline)
+		return runServe(f, c.cmd, cfg, offline, false)
 	})
 	addServeFlags(cmd, &offline)
 	cmd.AddCommand(newServeCheck(f),
@@ -47,6 +47,13 @@ func newServeCheck(f *factory) *cobra.Command {
 			return err
 		}
 		addresses, clients := strings.Join(cfg.Serve.Listen, ", "), lang.Count(len(cfg.Serve.Clients), "client")
+		if err = checkTextfile(cfg.Metrics.Textfile); err == nil {
+			cfg.Serve.Listen, cfg.Serve.AdminListen, cfg.Metrics.Textfile = nil, "", "" // the gateway that runs has them
+			err = runServe(f, c.cmd, cfg, offline, true)
+		}
+		if err != nil {
+			return err
+		}
 		_, err = io.WriteString(f.streams.Out, lang.Sprintf("ok: would listen on %s; %s\n", addresses, clients))
 		return err
 	})
@@ -77,7 +84,7 @@ func loadServe(f *factory, cmd *cobra.Command, offline bool) (*config.Config, er
 	return cfg, nil
 }
 
-func runServe(f *factory, cmd *cobra.Command, cfg *config.Config, offline bool) (err error) {
+func runServe(f *factory, cmd *cobra.Command, cfg *config.Config, offline, check bool) (err error) {
 	logs, err := f.openLogs(cfg, f.streams.Err, true)
 	if err != nil {
 		return err
@@ -93,16 +100,13 @@ func runServe(f *factory, cmd *cobra.Command, cfg *config.Config, offline bool) 
 	if err != nil {
 		return err
 	}
-	page, err := openAdmin(f, cfg, service, events)
+	stopMetrics, err := f.startMetrics(cfg, service.Upstream().Metrics())
 	if err != nil {
 		return errors.Join(err, service.Close())
 	}
-	stopMetrics, err := f.startMetrics(cfg, service.Upstream().Metrics())
-	if err != nil {
-		if page != nil {
-			err = errors.Join(err, page.Close())
-		}
-		return errors.Join(err, service.Close())
+	page, err := openAdmin(f, cfg, service, events)
+	if err != nil || check {
+		return errors.Join(err, stopMetrics(), service.Close())
 	}
 	for _, url := range urls { // only now, because nothing can fail any more
 		f.say("listening on %s\n", url)
