@@ -269,7 +269,6 @@ func (w *worker) keepIfMadeByOthers(o *op) *Problem {
 	return newProblem(organize.CodeExists)
 }
 
-// linkText returns the text of an operation's symbolic link.
 func (r *run) linkText(o *op) string {
 	source := r.pathOf(o.From)
 	if !r.AbsoluteLinks {

@@ -211,7 +211,11 @@ func TestAWarningIsGivenOnceForAllBatches(t *testing.T) {
 	w.start("--order", "tvdb")
 	for _, name := range []string{"Cowboy Bebop - 05.mkv", "more/Cowboy Bebop - 06.mkv"} {
 		w.file(name)
-		if s := w.summary(); s.Left != 1 {
+		s := w.summary()
+		if s.Left == 0 { // the folder changed again after it had settled
+			s = w.summary()
+		}
+		if s.Left != 1 {
 			t.Errorf("%+v", s)
 		}
 	}

@@ -174,7 +174,7 @@ var unsaid = []*regexp.Regexp{
 	// names of outputs for programs
 	regexp.MustCompile(`--format |: one object per |: the (summary|columns)$|^serve: (GET |the answer)`),
 	// of help formats, which is about fields
-	regexp.MustCompile(`^What "status" says|Error codes in "error"|^\. json is one document`),
+	regexp.MustCompile(`^ \(serve only\)$|^What "status" says|Error codes in "error"|^\. json is one document`),
 	// folders
 	regexp.MustCompile(`^(system volume information|network trash folder|temporary items|behind the scenes|` +
 		`deleted scenes|bonus features|bonus disc|bd menu|dvd menu|clean op & ed)$`),

@@ -242,11 +242,10 @@ func (p *placer) hasCloserReading(t entryTitle) bool {
 func (p *placer) leastMisfit(latin entryTitle) float64 {
 	least := math.Inf(1)
 	for _, t := range p.titles {
-		if !t.primary || !title.MayBeReading(t.text, latin.norm) {
-			continue // ReadingMisfit takes long
-		}
-		if misfit, ok := title.ReadingMisfit(t.text, latin.norm); ok {
-			least = min(least, misfit)
+		if t.primary && title.MayBeReading(t.text, latin.norm) { // first, because ReadingMisfit takes long
+			if misfit, ok := title.ReadingMisfit(t.text, latin.norm); ok {
+				least = min(least, misfit)
+			}
 		}
 	}
 	return least
