@@ -115,7 +115,8 @@ func (s *stages) nameInShow(r *Release, self *nameFacts, dirs []string) string {
 	show := slices.Clone(s.read(normalizeName(dirs[1]), true).titles)
 	isShow, unnamed := isSameWork(r, show), self.untitled || self.startsWithNumber
 	isArc := folders()["arc"][lower] || folders()["arc"][lower[strings.LastIndexByte(lower, ' ')+1:]]
-	if len(show) == 0 || folderKind(above) != "" || !isShow && !unnamed {
+	if len(show) == 0 || folderKind(above) != "" || !isShow && !unnamed ||
+		slices.Contains([]string{"special", "extra"}, folderKind(lower)) {
 		return text
 	}
 	for _, season := range []string{"Season " + text, text + " Season"} {

@@ -255,6 +255,10 @@ func TestExtrasAndSpecials(t *testing.T) {
 		{"[Quiet] Silver Rail - OAD1 [1080p].mkv", "Silver Rail e1 OAD special"},
 		{"[Quiet] Silver Rail - Special [1080p].mkv", "Silver Rail SPECIAL special"},
 		{"Silver Rail/Specials/03 - Night Train.mkv", "Silver Rail s0 e3 special"},
+		{"Silver Rail/Specials/Silver Rail - 03.mkv", "Silver Rail s0 e3 special"},
+		{"Silver Rail/SP/Silver Rail 03.mkv", "Silver Rail s0 e3 special"},
+		{"은빛 철도/스페셜/은빛 철도 03화.mkv", "은빛 철도 s0 e3 special"},
+		{"Silver Rail/Extras/Silver Rail 03.mkv", "Silver Rail e3 extra"},
 		{"[Quiet] Silver Rail - 06.5 (S00E01) [1080p].mkv", "Silver Rail s0 e1 special"},
 	})
 }
