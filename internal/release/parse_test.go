@@ -258,6 +258,7 @@ func TestExtrasAndSpecials(t *testing.T) {
 		{"Silver Rail/Specials/Silver Rail - 03.mkv", "Silver Rail s0 e3 special"},
 		{"Silver Rail/SP/Silver Rail 03.mkv", "Silver Rail s0 e3 special"},
 		{"은빛 철도/스페셜/은빛 철도 03화.mkv", "은빛 철도 s0 e3 special"},
+		{"은빛 철도/번외편/은빛 철도 03화.mkv", "은빛 철도 s0 e3 special"},
 		{"Silver Rail/Extras/Silver Rail 03.mkv", "Silver Rail e3 extra"},
 		{"[Quiet] Silver Rail - 06.5 (S00E01) [1080p].mkv", "Silver Rail s0 e1 special"},
 	})
