@@ -1,5 +1,5 @@
 // Package ratelimit lets programs use a rate-limited HTTP service as fast as it allows, and no faster, together with
-// all other processes of the same user.
+// all other processes of the same user. It does not log, print, read the environment or exit.
 //
 // # What most callers need
 //
@@ -43,6 +43,4 @@
 // A [Store] keeps the [Snapshot] and makes each step atomic; the Limiter waits outside all locks. Package machine is
 // the pure core: with it a simulation drives the real limiter in virtual time. [Fields] lists the settings, for
 // configurations and help. An [Account] stands for keys that have a rate, a quota or slots of their own.
-//
-// The package does not log, print, read the environment or exit.
 package ratelimit
