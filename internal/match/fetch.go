@@ -270,7 +270,7 @@ func (j *resolveJob) resolveID(ctx context.Context, kind Kind, id int, guessed b
 	e, o, err := j.fetchEntry(ctx, kind, id)
 	sim := func(e *Entry) float64 { return scoreContender(j.series, contender{hit: e.Hit(), entry: e}).match.sim }
 	if guessed && kind == Movie && (errors.Is(err, ErrNoEntry) || err == nil && sim(e) < minSimOfGuess) {
-		if s, from, none := j.fetchEntry(ctx, TV, id); none == nil && (err != nil || sim(s) > sim(e)) {
+		if s, from, none := j.fetchEntry(ctx, TV, id); none == nil && (err != nil || sim(s) >= minSimOfGuess) {
 			kind, e, o, err = TV, s, from, nil
 		}
 	}

@@ -420,6 +420,8 @@ func TestAnIDIsOfTheKindThatIsCalledSo(t *testing.T) {
 		{"Paper Moths (2018) [tmdbid-40]/Paper Moths S01E02.mkv", "tv 40 S01E02"},
 		{"Iron Lullaby (1999) [tmdbid-40]/Iron Lullaby (1999).mkv", "movie 40"},
 		{"Wiegenlied [tmdbid-40]/Wiegenlied.mkv", "movie 40"},
+		{"Mothman [tmdbid-40]/Mothman.mkv", "movie 40"},
+		{"Paper Cut [tmdbid-40]/Paper Cut.mkv", "movie 40"},
 		{"Paper Moths (2018) [tmdb-movie-40]/Making Of the Moths.mkv", "movie 40"},
 		{"Glass Orbit (2019) [tmdbid-41]/my film.mkv", "tv 41 -"},
 	} {
