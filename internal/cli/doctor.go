@@ -314,8 +314,8 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	case warnings != nil && cfg.Coordinator == "redis":
 		return failedFinding(lang.TextOf(warnings), "see coordinator below")
 	case warnings != nil:
-		return failedFinding(lang.TextOf(warnings),
-			fixUnlessDiskFull(warnings, "make it writable for you, or use a local folder that supports locks: ANIVAULT_STATE_DIR"))
+		return failedFinding(lang.TextOf(warnings), fixUnlessDiskFull(warnings,
+			"make it writable for you, or use a local folder that supports locks: ANIVAULT_STATE_DIR"))
 	case st.State == ratelimit.CacheOnly && !st.PauseUntil.After(st.At):
 		return finding{state: statusSentence(st, false), fix: "anivault limiter resume"}
 	case st.State == ratelimit.Sleep, st.State == ratelimit.CacheOnly:
@@ -341,8 +341,8 @@ func checkCache(ctx context.Context, cfg *config.Config) finding {
 		return failedFinding(lang.Textf("%d problems, such as %s", len(report.Problems), report.Problems[0]),
 			"anivault cache clear")
 	case warnings != nil:
-		return failedFinding(lang.TextOf(warnings),
-			fixUnlessDiskFull(warnings, "make it writable for you, or use a local folder that supports locks: ANIVAULT_CACHE_DIR"))
+		return failedFinding(lang.TextOf(warnings), fixUnlessDiskFull(warnings,
+			"make it writable for you, or use a local folder that supports locks: ANIVAULT_CACHE_DIR"))
 	}
 	return finding{state: lang.Textf("%d records OK: %s", report.Records, recordKindsText)}
 }

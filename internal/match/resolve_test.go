@@ -408,8 +408,8 @@ func TestAnIDInThePathIsCertain(t *testing.T) {
 	}
 }
 
-// A folder's id does not say whether it is a film's or a series': a video without a number takes the entry that is called
-// so, and never another work that has the number by chance.
+// A folder's id does not say whether it is a film's or a series'. A video without a number takes the entry with the
+// folder's title, and never another work that has the number by chance.
 func TestAnIDIsOfTheKindThatIsCalledSo(t *testing.T) {
 	moths := series(40, "Paper Moths", "紙の蛾", 2018, season(1, "1-4@2018-04-01"))
 	lullaby := film(40, "Iron Lullaby", "鉄の子守唄", 1999)
