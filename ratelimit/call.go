@@ -368,10 +368,12 @@ func (c *call) abandon() {
 
 // recordForCaller tells the caller when to try again, unless that is longer than the request may still wait.
 func (c *call) recordForCaller(req *http.Request, e *Event) {
-	c.earlierTries.tries++
-	now, n := time.Now(), c.callerAttempts+c.attempt-c.excused
+	m, now, n := &c.earlierTries, time.Now(), c.callerAttempts+c.attempt-c.excused
+	m.tries++
 	if next := c.delay(n, e); next <= c.waitLeft() {
-		c.Tries.fail(req, c.earlierTries, now.Add(next), now.Add(c.delay(1, e)), c.excused == 0)
+		m.failedAt, m.nextAttemptAt, m.restartAt, m.counted = now, now.Add(next), now.Add(c.delay(1, e)), c.excused == 0
+		c.Tries.records.Store(requestKeyOf(req), *m)
+		c.Tries.fail(*m)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,6 +46,9 @@ type Tries struct {
 type tryRecord struct {
 	tries       int
 	firstNumber uint64 // Number of the first permit
+	// The last failed try: restartAt is nextAttemptAt after a Restart; counted is false if an outage made it fail.
+	failedAt, nextAttemptAt, restartAt time.Time
+	counted                            bool
 }
 
 // Share returns a new Tries that knows the same requests: a request tried with one of them is a retry with the other.
@@ -65,8 +69,7 @@ func (t *Tries) share() {
 func (t *Tries) With(ctx context.Context) context.Context {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.attemptFailed, t.counted = false, false
-	t.nextAttemptAt, t.restartAt = time.Time{}, time.Time{}
+	t.attemptFailed, t.counted, t.nextAttemptAt, t.restartAt = false, false, time.Time{}, time.Time{}
 	return With(ctx, Request{Tries: t})
 }
 
@@ -91,8 +94,11 @@ func (t *Tries) Restart() {
 // RequestIn returns the settings that [With] has put into a context, the zero Request if there are none.
 func RequestIn(ctx context.Context) Request { return requestFrom(ctx).Request }
 
-// record returns the earlier tries of req and how many earlier attempts have failed.
+// record returns the earlier tries of req and how many earlier attempts have failed: none if t is nil.
 func (t *Tries) record(req *http.Request) (m tryRecord, failedAttempts int) {
+	if t == nil {
+		return m, 0
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.share()
@@ -104,25 +110,26 @@ func (t *Tries) record(req *http.Request) (m tryRecord, failedAttempts int) {
 	return m, failedAttempts
 }
 
-// fail records a failed request, and when to retry it without and with a Restart. counted is false if an outage
-// made the request fail.
-func (t *Tries) fail(req *http.Request, m tryRecord, nextAttemptAt, restartAt time.Time, counted bool) {
+// Join records that req has failed since begun if a Tries that shares the requests of this one sent it: a cache sends
+// simultaneous requests only once. A nil Tries records nothing.
+func (t *Tries) Join(req *http.Request, begun time.Time) {
+	if m, _ := t.record(req); !m.failedAt.Before(begun) {
+		t.fail(m)
+	}
+}
+
+// fail adds a failed request to the attempt.
+func (t *Tries) fail(m tryRecord) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.records.Store(requestKeyOf(req), m)
-	if t.attemptFailed = true; counted && !t.counted {
-		t.failedAttempts++
-		t.counted = true
+	if t.attemptFailed = true; m.counted && !t.counted {
+		t.failedAttempts, t.counted = t.failedAttempts+1, true
 	}
 	if t.restarted {
-		nextAttemptAt = restartAt
+		m.nextAttemptAt = m.restartAt
 	}
-	if nextAttemptAt.After(t.nextAttemptAt) {
-		t.nextAttemptAt = nextAttemptAt
-	}
-	if restartAt.After(t.restartAt) {
-		t.restartAt = restartAt
-	}
+	t.nextAttemptAt = slices.MaxFunc([]time.Time{t.nextAttemptAt, m.nextAttemptAt}, time.Time.Compare)
+	t.restartAt = slices.MaxFunc([]time.Time{t.restartAt, m.restartAt}, time.Time.Compare)
 }
 
 func requestKeyOf(req *http.Request) string { return req.Method + " " + req.URL.String() }

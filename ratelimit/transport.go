@@ -72,9 +72,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	ctx := req.Context()
 	c := newCall(ctx, l, l.Tuning().RequestTimeout+timeoutGrace)
-	if c.Tries != nil {
-		c.earlierTries, c.callerAttempts = c.Tries.record(req)
-	}
+	c.earlierTries, c.callerAttempts = c.Tries.record(req)
 	var refused *http.Response // the response to the previous key
 	for {
 		permit, err := c.acquire(ctx)

@@ -653,6 +653,31 @@ func TestARequestThatIsSetAsideIsNotRepeated(t *testing.T) {
 	})
 }
 
+// A cache sends simultaneous requests once, so only one of their callers has a failed try.
+func TestAFailureIsOneOfEachTriesThatWaitedForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(c *Config) { c.Rand = func() float64 { return 0.5 } }, statuses(503, 200))
+		var leader Tries
+		other := leader.Share()
+		ctx, begun := other.With(t.Context()), time.Now()
+		if _, err := r.get(leader.With(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://upstream.test/3/tv/1", http.NoBody)
+		RequestIn(ctx).Tries.Join(req, time.Now().Add(time.Nanosecond))
+		if n, _ := other.Failed(); n != 0 {
+			t.Error("a failure before the request is its own")
+		}
+		for range 2 {
+			RequestIn(ctx).Tries.Join(req, begun)
+			if n, due := other.Failed(); n != 1 || time.Until(due) != 750*time.Millisecond {
+				t.Errorf("%d failed, due in %s", n, time.Until(due))
+			}
+		}
+		RequestIn(t.Context()).Tries.Join(req, begun) // of a request whose caller does not retry
+	})
+}
+
 func TestNobodyWaitsForARetryAfterBeyondMaxWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, func(int, *http.Request) (*http.Response, error) {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -61,12 +62,9 @@ func (o *observer) recordWrite(err error) {
 }
 
 func (o *observer) onTuned(c ratelimit.Tuned) {
-	until := ui.Timestamp(c.Until)
-	switch {
-	case c.Ended:
+	until := cmp.Or(ui.Timestamp(c.Until), "always")
+	if c.Ended {
 		until = "ended"
-	case c.Until.IsZero():
-		until = "always"
 	}
 	about := []any{
 		slog.String("comp", "anivault"), slog.String("key", c.Key), slog.String("from", c.From), slog.String("to", c.To),
@@ -83,14 +81,12 @@ func (o *observer) onTuned(c ratelimit.Tuned) {
 func (g *Gateway) LogOthersStateChange(st ratelimit.Status) {
 	o := g.observer
 	o.mu.Lock()
-	from, known := o.state, o.stateKnown
-	if !known || st.At.Sub(st.Since) >= time.Second {
+	from, isOld := o.state, o.stateKnown && st.At.Sub(st.Since) >= time.Second
+	if isOld || !o.stateKnown {
 		o.state, o.stateKnown = st.State, true
-	} else {
-		known = false
 	}
 	o.mu.Unlock()
-	if known && from != st.State {
+	if isOld && from != st.State {
 		o.logEvent(slog.LevelInfo, "state_transition", st.Gauges, max(st.Until.Sub(st.At), 0),
 			slog.String("from", from.String()), slog.String("to", st.State.String()),
 			slog.String("reason", st.Cause.String()), slog.String("by", "elsewhere"))
@@ -139,8 +135,7 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 	if a.Attempt > 1 {
 		o.retries.Add(1)
 	}
-	event := a.Outcome.String()
-	code := event
+	event, code := a.Outcome.String(), a.Outcome.String()
 	if a.Status != 0 {
 		code = strconv.Itoa(a.Status)
 	}
@@ -243,16 +238,16 @@ type cacheCounter struct {
 }
 
 func (c cacheCounter) RoundTrip(req *http.Request) (*http.Response, error) {
+	begun := time.Now()
 	resp, err := c.next.RoundTrip(req)
-	if resp != nil {
-		if info, ok := cache.InfoFrom(resp); ok && (info.Source == cache.Fresh || info.Source == cache.Stale) {
-			c.o.hits.Add(1)
-			if info.Source == cache.Stale {
-				c.o.stale.Add(1)
-			}
-			c.o.metrics.Add(metrics.CacheHits, 1)
-			return resp, err
+	ratelimit.RequestIn(req.Context()).Tries.Join(req, begun)
+	if info, ok := cache.InfoFrom(resp); ok && (info.Source == cache.Fresh || info.Source == cache.Stale) {
+		c.o.hits.Add(1)
+		if info.Source == cache.Stale {
+			c.o.stale.Add(1)
 		}
+		c.o.metrics.Add(metrics.CacheHits, 1)
+		return resp, err
 	}
 	c.o.misses.Add(1)
 	c.o.metrics.Add(metrics.CacheMisses, 1)

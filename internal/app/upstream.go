@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math"
@@ -85,10 +86,8 @@ type requestState struct {
 type requestStateKey struct{}
 
 func requestStateFrom(ctx context.Context) *requestState {
-	if x, ok := ctx.Value(requestStateKey{}).(*requestState); ok {
-		return x
-	}
-	return &requestState{}
+	x, _ := ctx.Value(requestStateKey{}).(*requestState)
+	return cmp.Or(x, new(requestState))
 }
 
 func withRequestState(req *http.Request) (*http.Request, *requestState) {
@@ -284,9 +283,8 @@ type giveUpTransport struct {
 }
 
 func newGiveUpTransport(next http.RoundTripper) *giveUpTransport {
-	g := &giveUpTransport{next: next}
-	g.gaveUp, g.giveUp = context.WithCancel(context.Background())
-	return g
+	gaveUp, giveUp := context.WithCancel(context.Background())
+	return &giveUpTransport{next: next, gaveUp: gaveUp, giveUp: giveUp}
 }
 
 func (g *giveUpTransport) recordTry(o ratelimit.Outcome, err error) {
