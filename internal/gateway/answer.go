@@ -127,9 +127,8 @@ func writeBody(w http.ResponseWriter, req *http.Request, status int, body []byte
 	sent := 0
 	for len(body) > 0 {
 		n, err := w.Write(body[:min(len(body), writeChunk)])
-		sent, body = sent+n, body[n:]
-		if err != nil {
-			return sent // the client closed the connection
+		if sent, body = sent+n, body[n:]; err != nil || len(body) == 0 {
+			return sent // done, or the client closed the connection
 		}
 		_ = rc.SetWriteDeadline(time.Now().Add(writeTimeout))
 	}

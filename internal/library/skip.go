@@ -140,7 +140,7 @@ func folderContextOf(items []item, root bool) folderContext {
 //   - below a root: yes, unless it contains season folders and there are no videos next to it
 //   - directly in a root with videos (a film's folder or a flat library): yes, unless it contains season folders
 //   - directly in a root without videos: no, it is a title
-//   - if anything may be called so ("Other"): only below a root, beside videos or seasons
+//   - if its name may mean anything ("Other"): only below a root, beside videos or seasons
 func isExtrasFolder(name string, items []item, parent folderContext) bool {
 	if word := strings.TrimSpace(name); isListed("extras-beside-videos", word) {
 		return !parent.isRoot && (parent.hasVideos || parent.hasSeasons)
