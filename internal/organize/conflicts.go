@@ -134,18 +134,14 @@ func (p *Planner) labelGroup(group []*video) {
 	if labels == nil && p.opts.LabelVersions && (kind == "movie" || p.opts.Layout.SupportsVersions) {
 		labels = versionLabels(group)
 	}
-	if labels == nil {
-		return
+	for i, label := range labels {
+		v := group[i]
+		if v.label += label; kind == "tv" {
+			p.nameEpisode(v.entry, v)
+		}
 	}
-	for i, v := range group {
-		v.label += labels[i]
-	}
-	if kind == "movie" {
+	if kind == "movie" && labels != nil {
 		p.nameFilms(group[0].entry.filmVideos)
-		return
-	}
-	for _, v := range group {
-		p.nameEpisode(v.entry, v)
 	}
 }
 

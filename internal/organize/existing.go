@@ -51,7 +51,10 @@ func (p *Planner) compareWithExisting() (renamed []*video) {
 			shared := !own || v.work.Kind == "movie" && !IsBelow(at.path, v.entry.folder.path)
 			others = append(others, p.folders.contents(v.target, at).videosOfSameWork(v, own && at == v.entry.folder, shared)...)
 		}
-		if len(others) > 0 && !p.labelAsVersion(v, others, sources) {
+		if p.opts.SkipCode != nil {
+			v.code = p.opts.SkipCode(v.item)
+		}
+		if v.code == "" && len(others) > 0 && !p.labelAsVersion(v, others, sources) {
 			v.skip(CodeExists, lang.Textf("%s", others[0].path))
 		}
 	}

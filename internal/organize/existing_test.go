@@ -361,6 +361,13 @@ func TestAnExistingLibraryGetsNoDuplicates(t *testing.T) {
 			[]string{"in place: 1"},
 		},
 		{
+			"what an earlier run placed may have another name by now, or be gone",
+			func(o *Options) { o.SkipCode = func(*Item) Code { return CodeTakenAway } },
+			tree("/in/a.mkv", "/in/a.ko.ass", "/in/b.mkv", "/out/"+ours+"/Season 01/My 1x01.mkv = /in/a.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 2)},
+			[]string{"link a.ko.ass > " + ours + "/Season 01/My 1x01.ko.ass", "in place: 1", "taken_away /in/b.mkv"},
+		},
+		{
 			"a symbolic link keeps its name", func(o *Options) { o.Mode, o.RenameExisting = ModeSymlink, true },
 			tree("/in/a.mkv", "/out/"+ours+"/Season 01/Serie 1x01.mkv -> /in/a.mkv"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},

@@ -39,7 +39,7 @@ type Options struct {
 	Renumber       bool // rename a show's folder if its numbers change to those of another catalogue
 	NFO            NFOOptions
 	Replacements   map[string]string
-	SkipCode       func(*Item) Code // says whether to skip a file that an earlier run placed, and why; may be nil
+	SkipCode       func(*Item) Code // says why a file that an earlier run placed stays out of the library; may be nil
 
 	// IsOrderPinned says whether a pin of a file's folder has an order; may be nil.
 	IsOrderPinned func(file string) bool

@@ -186,7 +186,7 @@ func (p *Planner) locate(v *video) {
 	case v.item.Type != TypeRegular:
 		v.skip(CodeNotRegular, "")
 	default:
-		if p.opts.SkipCode != nil {
+		if p.opts.SkipCode != nil && v.kind == kindExtra {
 			v.code = p.opts.SkipCode(v.item)
 		}
 		v.recordDir, v.name = at.recordDir, v.item.Name // drop the references into the record's memory
