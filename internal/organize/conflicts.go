@@ -1,6 +1,7 @@
 package organize
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strconv"
@@ -76,27 +77,34 @@ func (p *Planner) labelSameNames() {
 	p.videos = dropSkipped(p.videos)
 }
 
-// skipSharedEpisodes skips each file that holds several episodes if another file holds one of these episodes. It skips
-// the other file too.
+// skipSharedEpisodes skips each file that holds several episodes, or a part, if another file holds one of these
+// episodes, or the whole. It skips the other file too.
 func (p *Planner) skipSharedEpisodes() {
 	for _, v := range p.videos {
-		if len(v.work.Episodes) < 2 || v.isInPlace {
+		if len(v.work.Episodes) < 2 && !v.isPart() || v.isInPlace {
 			continue
+		}
+		text := "%s has the same episode"
+		if v.work.Kind == "movie" {
+			text = "%s is the same film"
 		}
 		for _, other := range v.entry.videos {
 			if v != other && v.sharesEpisode(other) {
-				v.skip(CodeSameTarget, lang.Textf("%s has the same episode", other.recordPath()))
-				other.skip(CodeSameTarget, lang.Textf("%s has the same episode", v.recordPath()))
+				v.skip(CodeSameTarget, lang.Textf(text, other.recordPath()))
+				other.skip(CodeSameTarget, lang.Textf(text, v.recordPath()))
 				p.conflicts.merge(v, other)
 			}
 		}
 	}
 }
 
+func (v *video) isPart() bool { return strings.HasPrefix(v.label, " - part") }
+
 func (v *video) sharesEpisode(other *video) bool {
 	return !other.isInPlace && (other.code == "" || other.code == CodeSameTarget) &&
-		v.work.Season == other.work.Season && v.label == other.label &&
-		slices.ContainsFunc(v.work.Episodes, func(n int) bool { return slices.Contains(other.work.Episodes, n) })
+		v.work.Season == other.work.Season && (v.label == other.label || v.isPart() != other.isPart()) &&
+		(v.work.Kind == "movie" ||
+			slices.ContainsFunc(v.work.Episodes, func(n int) bool { return slices.Contains(other.work.Episodes, n) }))
 }
 
 // groupSameNames groups the videos that would get the same name, and those of one episode: their names may differ in
@@ -158,11 +166,7 @@ func partLabels(group []*video) []string {
 }
 
 func (v *video) partNumber() int {
-	read := 0
-	if v.tags != nil {
-		read = v.tags.part
-	}
-	return partInName(v.item.Name, read)
+	return partInName(v.item.Name, cmp.Or(v.tags, &releaseTags{}).part)
 }
 
 func partInName(name string, knownPart int) int {
@@ -217,15 +221,12 @@ var versionFields = []func(*releaseTags) string{
 // the first two fields that differ together, as in " - [Director's Cut 1080p]". A file without an edition needs no
 // label for it.
 func versionLabels(group []*video) []string {
-	for i := range versionFields {
-		if labels := labelsFromFields(group, i, i); labels != nil {
-			return labels
-		}
-	}
-	for i := range versionFields {
-		for k := i + 1; k < len(versionFields); k++ {
-			if labels := labelsFromFields(group, i, k); labels != nil {
-				return labels
+	for _, two := range []bool{false, true} {
+		for i := range versionFields {
+			for k := i; k < len(versionFields); k++ {
+				if labels := labelsFromFields(group, i, k); labels != nil && two == (i != k) {
+					return labels
+				}
 			}
 		}
 	}

@@ -315,6 +315,55 @@ func TestPlans(t *testing.T) {
 			},
 		},
 		{
+			"a whole film and its parts", func(o *Options) { o.LabelVersions = true },
+			tree("/in/Film.mkv", "/in/Film cd1.mkv", "/in/Film cd2.mkv", "/out/"),
+			[]report.Record{film("/in/Film.mkv", 7), film("/in/Film cd1.mkv", 7), film("/in/Film cd2.mkv", 7)},
+			[]string{
+				"same_target /in/Film cd2.mkv (/in/Film.mkv is the same film)",
+				"same_target /in/Film cd1.mkv (/in/Film.mkv is the same film)",
+				"same_target /in/Film.mkv (/in/Film cd2.mkv is the same film)",
+			},
+		},
+		{
+			"a whole episode, or one with others, and its parts", nil,
+			tree("/in/Show S01E01-E02.mkv", "/in/Show S01E02.part1.mkv", "/in/Show S01E03.part1.mkv",
+				"/in/Show S01E03.part2.mkv", "/in/Show S01E03.mkv", "/in/Show S01E04-E05.part1.mkv",
+				"/in/Show S01E04-E05.part2.mkv", "/in/Show S01E06.mkv", "/out/"),
+			[]report.Record{
+				tv("/in/Show S01E01-E02.mkv", 1, 1, 2), tv("/in/Show S01E02.part1.mkv", 1, 2),
+				tv("/in/Show S01E03.part1.mkv", 1, 3), tv("/in/Show S01E03.part2.mkv", 1, 3), tv("/in/Show S01E03.mkv", 1, 3),
+				tv("/in/Show S01E04-E05.part1.mkv", 1, 4, 5), tv("/in/Show S01E04-E05.part2.mkv", 1, 4, 5),
+				tv("/in/Show S01E06.mkv", 1, 6),
+			},
+			[]string{
+				"link Show S01E04-E05.part1.mkv > " + show + "S01E04-E05 - Title 4 + Title 5 - part1.mkv",
+				"link Show S01E04-E05.part2.mkv > " + show + "S01E04-E05 - Title 4 + Title 5 - part2.mkv",
+				"link Show S01E06.mkv > " + show + "S01E06 - Title 6.mkv",
+				"same_target /in/Show S01E01-E02.mkv (/in/Show S01E02.part1.mkv has the same episode)",
+				"same_target /in/Show S01E02.part1.mkv (/in/Show S01E01-E02.mkv has the same episode)",
+				"same_target /in/Show S01E03.part2.mkv (/in/Show S01E03.mkv has the same episode)",
+				"same_target /in/Show S01E03.part1.mkv (/in/Show S01E03.mkv has the same episode)",
+				"same_target /in/Show S01E03.mkv (/in/Show S01E03.part2.mkv has the same episode)",
+			},
+		},
+		{
+			"parts of a film that the library has whole, and the reverse", nil,
+			tree("/in/Film cd1.mkv", "/in/Film cd2.mkv", "/in/Film.mkv", "/in/Two.mkv", "/in/Two cd1.mkv", "/in/Two cd2.mkv",
+				"/out/"+mine+".mkv = /in/Film.mkv",
+				"/out/Two (2001) [tmdbid-8]/Two (2001) [tmdbid-8] - part1.mkv = /in/Two cd1.mkv"),
+			[]report.Record{
+				film("/in/Film cd1.mkv", 7), film("/in/Film cd2.mkv", 7), film("/in/Film.mkv", 7),
+				with(film("/in/Two.mkv", 8), func(r *report.Record) { r.Title = "Two" }),
+				with(film("/in/Two cd1.mkv", 8), func(r *report.Record) { r.Title = "Two" }),
+				with(film("/in/Two cd2.mkv", 8), func(r *report.Record) { r.Title = "Two" }),
+			},
+			[]string{
+				"link Two cd2.mkv > Two (2001) [tmdbid-8]/Two (2001) [tmdbid-8] - part2.mkv", "in place: 2",
+				"exists /in/Film cd1.mkv (/out/" + mine + ".mkv)", "exists /in/Film cd2.mkv (/out/" + mine + ".mkv)",
+				"exists /in/Two.mkv (/out/Two (2001) [tmdbid-8]/Two (2001) [tmdbid-8] - part1.mkv)",
+			},
+		},
+		{
 			"editions as versions", func(o *Options) { o.LabelVersions = true },
 			tree("/in/Film 2001 Director's Cut 1080p.mkv", "/in/Film 2001 Extended 720p.mkv", "/in/Film 2001.mkv", "/out/"),
 			[]report.Record{
@@ -996,7 +1045,9 @@ func TestLanguagesAreReadFromTheEndOfAName(t *testing.T) {
 
 // A plan of any records is a text that can be read: no two targets are one, and none leaves the root.
 func TestPlansAreTextsThatCanBeRead(t *testing.T) {
-	titles := []string{"Show", "../../etc", "a:b", "CON", strings.Repeat("漢", 200), "é", "e\u0301", ".", "Show {tmdb-2}"}
+	titles := []string{
+		"Show", "../../etc", "a:b", "CON", strings.Repeat("漢", 200), "é", "e\u0301", ".", "Show {tmdb-2}",
+	}
 	for _, layout := range LayoutNames() {
 		var records []report.Record
 		paths := []string{"/out/", "/out/Known: x [tmdbid-3]/", "/out/" + strings.Repeat("y", 236) + " [tmdbid-2]/"}
