@@ -25,22 +25,17 @@ func (p *placer) placeSpecial() placement {
 	if len(p.specials) == 0 {
 		return placement{reason: "a special, and TMDB lists none"}
 	}
-	if n, explicit := p.rel.Season(); explicit && n == 0 && !p.hasFraction() && len(p.rel.Episodes) > 0 {
+	if n, one := p.rel.Season(); one && n == 0 && !p.rel.Folder.Special && !p.hasFraction() && len(p.rel.Episodes) > 0 {
 		eps := toInts(p.rel.Episodes)
 		return firstFound(
 			p.placementAt(slotsByNumber(p.specials, eps), viaSpecialNumber, "season 0 has the number"),
 			placement{reason: lang.Textf("season 0 has no %s", episodesText(eps))})
 	}
-	if at := placeBySpecialTitle(p); at.ok {
-		return at
+	at := firstFound(placeBySpecialTitle(p), placeBySpecialDate(p))
+	if !at.ok && len(p.rel.Episodes) == 0 {
+		at = placeInOnlySpecial(p)
 	}
-	if at := placeBySpecialDate(p); at.ok {
-		return at
-	}
-	if at := placeInOnlySpecial(p); at.ok && len(p.rel.Episodes) == 0 {
-		return at
-	}
-	return placement{reason: "a special, but neither its title nor its date says which one"}
+	return firstFound(at, placement{reason: "a special, but neither its title nor its date says which one"})
 }
 
 const (
@@ -74,6 +69,11 @@ func parseSpecialName(text string) specialName {
 func placeBySpecialTitle(p *placer) placement {
 	if len(p.specials) == 0 {
 		return placement{}
+	}
+	if t := title.Normalize(p.rel.EpisodeTitle); t != "" && p.isSpecial() && len(p.rel.Episodes) == 1 {
+		if hits := p.specialsWhere(similarToAny([]string{t}, minSpecialSimilarity)); len(hits) == 1 {
+			return p.placementAt(hits, viaSpecialTitle, "by the title of a special")
+		}
 	}
 	rests := p.partNames()
 	return firstFound(

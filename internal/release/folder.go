@@ -85,7 +85,7 @@ func (s *stages) applyFolders(r *Release, dirs []string) {
 			r.Folder.Extra = true
 		case kind == "special":
 			if r.Folder.Seasons == nil {
-				r.Folder.Seasons = []int{0}
+				r.Folder.Seasons, r.Folder.Special = []int{0}, len(r.Seasons) == 0
 			}
 		case kind != "", looksRandom(d):
 			continue

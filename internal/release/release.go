@@ -78,6 +78,7 @@ type ID struct {
 type FolderInfo struct {
 	Title   string // title in the nearest folder that has one
 	Seasons []int  // seasons that those folders name; "Specials" is season 0
+	Special bool   // season 0 is only read from a folder such as "Specials" or "OVA"
 	Year    int
 	Extra   bool // a folder such as "Extras", "NCOP", "Trailers"
 }
