@@ -16,7 +16,7 @@ type call struct {
 	Request
 	l       *Limiter
 	attempt int // from 1
-	excused int // tries that don't count against MaxRetries, because an outage made them fail
+	excused int // tries that don't count against MaxRetries, because an outage or a limit made them fail
 
 	lastExcused    bool          // the last try was excused
 	earlierTries   tryRecord     // earlier tries of a caller that retries by itself (see Tries)
@@ -364,6 +364,13 @@ func (c *call) abandon() {
 		l.warn(err)
 	}
 	l.slotFreed.ring() // the tickets behind this one have moved up
+}
+
+// excuses reports whether a failed try costs the request no retry: a probe of an outage whose end it waits for, or a
+// limit whose end it can await.
+func (c *call) excuses(p *Permit, e *Event) bool {
+	return c.l.Tuning().AutoRecover != 0 && (p.isProbe || p.causedBlock) ||
+		e.Outcome == Deferred && e.Limits.Spent > 0 && e.Limits.Spent <= c.waitLeft()
 }
 
 // recordForCaller tells the caller when to try again, unless that is longer than the request may still wait.

@@ -97,8 +97,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if !outcome.Retryable() || !isRepeatable(req) {
 			return resp, err
 		}
-		// A request that waits until an outage ends must not use up its retries on probes.
-		if c.lastExcused = l.Tuning().AutoRecover != 0 && (permit.isProbe || permit.causedBlock); c.lastExcused {
+		if c.lastExcused = c.excuses(permit, &e); c.lastExcused {
 			c.excused++
 		}
 		if c.Tries != nil {

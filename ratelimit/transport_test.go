@@ -678,6 +678,25 @@ func TestAFailureIsOneOfEachTriesThatWaitedForIt(t *testing.T) {
 	})
 }
 
+// A gateway's limit for its client renews piecemeal: many requests that wait for it are refused several times.
+func TestALimitThatIsUsedUpCostsNoRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil, func(n int, _ *http.Request) (*http.Response, error) {
+			if n > 10 {
+				return reply(200), nil
+			}
+			return reply(429, "Retry-After", "5", "RateLimit", `"client";r=0;t=5`), nil
+		})
+		r.tr.Classify = func(_ *http.Request, resp *http.Response, _ []byte, _ error) Outcome {
+			return map[int]Outcome{200: OK, 429: Deferred}[resp.StatusCode]
+		}
+		start := time.Now()
+		if status, err := r.get(t.Context()); status != 200 || err != nil || time.Since(start) > 51*time.Second {
+			t.Errorf("%d, %v after %s and %d tries", status, err, time.Since(start), r.u.tries())
+		}
+	})
+}
+
 func TestNobodyWaitsForARetryAfterBeyondMaxWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, func(int, *http.Request) (*http.Response, error) {

@@ -335,6 +335,10 @@ func (r *refusal) write(w http.ResponseWriter, req *http.Request, id string, now
 	h.Set("Cache-Control", "no-store")
 	if own.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(own.RetryAfter))
+		// A client need not send anything during a short wait. During a long one it may ask for what is in the cache.
+		if r.reason == reasonClientLimit && own.RetryAfter <= 60 {
+			h.Set("RateLimit", `"client";r=0;t=`+strconv.Itoa(own.RetryAfter))
+		}
 	}
 	switch r.status {
 	case http.StatusMethodNotAllowed:

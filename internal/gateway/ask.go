@@ -83,9 +83,7 @@ func (a *requester) hold(r *reply) error {
 	size := int64(len(r.body))
 	a.held += size
 	if all := a.client.load.unread.Add(size); all > maxUnread && all > a.held {
-		full := refuse(reasonClientQueueFull, "This client does not read its answers.")
-		full.retryIn = time.Second
-		return full
+		return &refusal{reason: reasonClientQueueFull, text: "This client does not read its answers.", retryIn: time.Second}
 	}
 	return nil
 }
@@ -183,10 +181,8 @@ func (g *Gateway) queueWait(t *ticket) time.Duration {
 }
 
 func (g *Gateway) refuseFull(why *reason, t *ticket) *refusal {
-	r := refuse(why, "")
 	byTurns := time.Duration(g.queue.countAhead(t)+1) * time.Duration(g.flights.turn.Load())
-	r.retryIn = max(g.queueWait(t), min(byTurns, time.Minute), time.Second)
-	return r
+	return &refusal{reason: why, text: why.text, retryIn: max(g.queueWait(t), min(byTurns, time.Minute), time.Second)}
 }
 
 // await waits for a flight's answer. While the flight waits for permission to ask TMDB, this request's patience

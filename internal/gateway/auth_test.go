@@ -95,7 +95,7 @@ func TestTokensAreRandomAndKnownByTheirHash(t *testing.T) {
 
 func TestClientsHaveLimitsOfTheirOwn(t *testing.T) {
 	yaml, tokens := withClients(map[string]string{
-		"few": ", requests: 3/1h", "asks": ", upstream: 2/1h", "free": "",
+		"few": ", requests: 3/1h", "asks": ", upstream: 2/1h", "soon": ", upstream: 1/20s", "free": "",
 	})
 	b := start(t, setup{yaml: yaml})
 	as := func(name string) string { return "Authorization: Bearer " + tokens[name] }
@@ -126,6 +126,14 @@ func TestClientsHaveLimitsOfTheirOwn(t *testing.T) {
 	b.must(200, "/3/tv/9000003", as("asks"))
 	if a := b.must(429, "/3/tv/9000004", as("asks")); a.own.Reason != "client_limit" {
 		t.Errorf("%s", a.body)
+	}
+	if told := limit(b.must(429, "/3/tv/9000004", as("asks"))); told != " " {
+		t.Errorf("who is refused for long may ask what is in the cache, and reads %s", told)
+	}
+	b.must(200, "/3/tv/9000005", as("soon"))
+	a = b.must(429, "/3/tv/9000006", as("soon"))
+	if told := limit(a); told != fmt.Sprintf(` "client";r=0;t=%d`, a.own.RetryAfter) {
+		t.Errorf("who is refused for a short time reads %s", told)
 	}
 	if told := limit(b.must(200, "/3/tv/9000004", as("free"))); told != " " {
 		t.Errorf("without a window: %s", told)

@@ -105,9 +105,7 @@ func (c *client) allow(w *window, now time.Time) *refusal {
 	if ok {
 		return nil
 	}
-	r := refuse(reasonClientLimit, "")
-	r.retryIn = wait
-	return r
+	return &refusal{reason: reasonClientLimit, text: reasonClientLimit.text, retryIn: wait}
 }
 
 func (c *client) refund(w *window) {
@@ -119,15 +117,13 @@ func (c *client) refund(w *window) {
 // setLimitHeaders adds the header fields of draft-ietf-httpapi-ratelimit-headers-10: the client's limit, and how many
 // requests it has left.
 func (c *client) setLimitHeaders(h http.Header, now time.Time) {
-	w := c.requests
-	if w.limit <= 0 {
-		return
+	if w := c.requests; w.limit > 0 {
+		c.mu.Lock()
+		left, until := w.remaining(now)
+		c.mu.Unlock()
+		h.Set("RateLimit-Policy", fmt.Sprintf(`"client";q=%d;w=%d`, w.limit, wholeSeconds(w.span)))
+		h.Set("RateLimit", fmt.Sprintf(`"client";r=%d;t=%d`, left, wholeSeconds(until)))
 	}
-	c.mu.Lock()
-	left, until := w.remaining(now)
-	c.mu.Unlock()
-	h.Set("RateLimit-Policy", fmt.Sprintf(`"client";q=%d;w=%d`, w.limit, wholeSeconds(w.span)))
-	h.Set("RateLimit", fmt.Sprintf(`"client";r=%d;t=%d`, left, wholeSeconds(until)))
 }
 
 // window is a sliding-window rate limit. It counts requests in the current span and in the one before; the older count

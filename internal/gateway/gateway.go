@@ -232,9 +232,8 @@ func (x *exchange) readPreferences() {
 
 func (x *exchange) fail(err error) {
 	r := refusalOf(err)
-	x.refusalReason = r.reason
 	x.bytes = r.write(x.w, x.r, x.requestID, time.Now())
-	x.status = r.status
+	x.refusalReason, x.status = r.reason, r.status
 }
 
 // loggedPath is the path up to the first "=". If a client forgot the "?", the rest may be a query with a key in it.
