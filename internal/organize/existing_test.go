@@ -166,6 +166,41 @@ func TestAnExistingLibraryGetsNoDuplicates(t *testing.T) {
 			[]string{"link a.mkv > Reihe [tmdbid-1]/Season 01/" + file},
 		},
 		{
+			"two folders of one show or film in two forms", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/out/"+ours+"/Season 1/x.mkv", "/out/Show (2020)/Season 2/x.mkv",
+				"/out/Film (2001) [tmdbid-7]/a.mkv", "/out/Film.2001.1080p-GRP/b.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), film("/in/b.mkv", 7)},
+			[]string{
+				"two_folders /in/a.mkv (Show (2020) and " + ours + ")",
+				"two_folders /in/b.mkv (Film (2001) [tmdbid-7] and Film.2001.1080p-GRP)",
+			},
+		},
+		{
+			"one with TMDB's id and one with TheTVDB's", nil,
+			tree("/in/a.mkv", "/out/"+ours+"/Season 1/x.mkv", "/out/Show (2020) {tvdb-77}/Season 2/x.mkv"),
+			[]report.Record{ids(tv("/in/a.mkv", 1, 1))},
+			[]string{"two_folders /in/a.mkv (" + ours + " and Show (2020) {tvdb-77})"},
+		},
+		{
+			"one with an id and one with an NFO", nil,
+			tree("/in/a.mkv", "/out/"+ours+"/Season 1/x.mkv", "/out/쇼/tvshow.nfo: "+tvshow),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"two_folders /in/a.mkv (" + ours + " and 쇼)"},
+		},
+		{
+			"one with an id, and an empty one, a link, a film and shows without a year or of another year", nil,
+			tree("/in/a.mkv", "/out/"+ours+"/", "/out/Show (2020)/", "/out/Show, (2020) -> /out/"+ours,
+				"/out/Show/Season 1/x.mkv", "/out/Show (1999)/Season 1/x.mkv", "/out/Show. (2020)/Show (2020).mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > " + ours + "/Season 01/" + file},
+		},
+		{
+			"one with an id and one whose NFO names another show", nil,
+			tree("/in/a.mkv", "/out/"+ours+"/", "/out/Show (2020)/tvshow.nfo: "+other, "/out/Show (2020)/Season 1/x.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > " + ours + "/Season 01/" + file},
+		},
+		{
 			"an NFO names the show", nil, tree("/in/a.mkv", "/out/쇼/tvshow.nfo: "+tvshow),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
 			[]string{"link a.mkv > 쇼/Season 01/" + file},

@@ -178,7 +178,14 @@ func (p *opPlanner) skipBlocked(videos []*video) (changed bool) {
 	if len(p.blockedOps) == 0 {
 		return false
 	}
-	freed := freedPaths(videos)
+	freed := map[string]bool{}
+	for _, v := range videos {
+		for i := range v.ops {
+			if v.ops[i].Verb == VerbMove {
+				freed[joinPath(v.dir.path, v.ops[i].Source)] = true
+			}
+		}
+	}
 	p.blockedOps = slices.DeleteFunc(p.blockedOps, func(o blockedOp) bool {
 		i := slices.IndexFunc(o.blockers, func(blocker string) bool { return !freed[blocker] })
 		switch {
@@ -194,18 +201,6 @@ func (p *opPlanner) skipBlocked(videos []*video) (changed bool) {
 		return true
 	})
 	return changed
-}
-
-func freedPaths(videos []*video) map[string]bool {
-	out := map[string]bool{}
-	for _, v := range videos {
-		for i := range v.ops {
-			if v.ops[i].Verb == VerbMove {
-				out[joinPath(v.dir.path, v.ops[i].Source)] = true
-			}
-		}
-	}
-	return out
 }
 
 func (p *opPlanner) skipSameTargets(videos []*video) (changed bool) {

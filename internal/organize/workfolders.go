@@ -76,43 +76,41 @@ func catalogueOf(folder string) string {
 	return ""
 }
 
-// hasOtherID reports whether a folder's name has an ID of a catalogue in which the work has an ID too. The caller has
-// already searched for the work's own IDs, so the folder is of another work.
+// hasOtherID reports whether a folder's name has an ID of a catalogue in which the work has another ID.
 func (v *video) hasOtherID(folder string) bool {
 	return slices.ContainsFunc(parseFolderName(folder).ids, func(other string) bool {
 		catalogue := other[:strings.IndexByte(other, '-')+1]
-		return slices.ContainsFunc(v.ids(), func(id string) bool { return strings.HasPrefix(id, catalogue) })
+		return !slices.Contains(v.ids(), other) &&
+			slices.ContainsFunc(v.ids(), func(id string) bool { return strings.HasPrefix(id, catalogue) })
 	})
 }
 
-// findWorkFolders returns the subfolders that hold a work. It searches for an ID in the name, then for an NFO about the
-// work, then for a title and the year, and for a show also for a title alone. It stops at the first of these that finds
-// any folder. A show's titles in other languages come last.
-func (d *folderIndex) findWorkFolders(in *folder, v *video, edition string, titles bool) []string {
+// findWorkFolders returns the subfolders that hold a work: those with the most reliable of its IDs in the name, those
+// with an NFO about it, and those with its title and year. If there is none, it searches for a show's title alone, and
+// last for its titles in other languages.
+func (d *folderIndex) findWorkFolders(in *folder, v *video, edition string, titles bool) (found []string) {
 	for _, id := range v.ids() {
-		if found := d.filterByEdition(in, v, d.subfoldersBy(in, id), edition); len(found) > 0 {
-			return found
+		if found = d.filterByEdition(in, v, d.subfoldersBy(in, id), edition); len(found) > 0 {
+			break
 		}
 	}
-	if v.anime > 0 {
-		return nil // an NFO or a title is of the whole entry
+	if v.anime > 0 || !titles && len(found) > 0 {
+		return found // an NFO or a title of an anime is of the whole entry
 	}
-	if found := d.filterByEdition(in, v, d.foldersByNFO(in)[v.work.Entry], edition); len(found) > 0 {
+	found = append(found, d.filterByEdition(in, v, d.foldersByNFO(in)[v.work.Entry], edition)...)
+	if !titles {
 		return found
 	}
-	if !titles {
-		return nil
-	}
-	for _, title := range v.titles() {
-		if found := d.foldersByTitle(in, v, edition, title); len(found) > 0 {
-			return found
+	known := len(found) > 0
+	for i, title := range v.titles() {
+		if known && i < 2 || len(found) == 0 { // the title in a file's name may be another work's
+			found = append(found, d.foldersByTitle(in, v, edition, title, known)...)
 		}
 	}
-	var found []string
-	if v.work.Kind == "tv" && d.details != nil && len(in.subfolders) > 0 {
+	if len(found) == 0 && v.work.Kind == "tv" && d.details != nil && len(in.subfolders) > 0 {
 		if details := d.details(v.work.Entry); details != nil {
 			for _, title := range details.Titles {
-				found = append(found, d.foldersByTitle(in, v, edition, title)...)
+				found = append(found, d.foldersByTitle(in, v, edition, title, false)...)
 			}
 		}
 	}
@@ -121,8 +119,9 @@ func (d *folderIndex) findWorkFolders(in *folder, v *video, edition string, titl
 }
 
 // foldersByTitle returns the subfolders with the title and the work's year. If there is none, it returns a folder that
-// has the title without a year: that of a show, or of a film if a file in it has the year.
-func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string) []string {
+// has the title without a year: that of a show, or of a film if a file in it has the year. If the work has a known
+// folder already, it returns only those with the year and videos.
+func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string, known bool) []string {
 	if titleKey(title, "") == "" {
 		return nil
 	}
@@ -132,6 +131,11 @@ func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string
 		})
 	}
 	found := noOtherWork(titleKey(title, ui.Number(v.facts.year)))
+	if known {
+		return slices.DeleteFunc(found, func(name string) bool {
+			return in.find(name).Type == TypeLink || d.workKindOf(in.path, name) == ""
+		})
+	}
 	if len(found) > 0 || v.work.Kind == "tv" && d.hasShowWithYear(in, title) {
 		return found
 	}
