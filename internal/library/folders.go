@@ -49,7 +49,7 @@ func (l *listing) open(path string) (err error) {
 	return err
 }
 
-func (l *listing) entries() []Entry {
+func (l *listing) entries(scope *ignoreScope, abs string) []Entry {
 	out := make([]Entry, len(l.items))
 	for i := range l.items {
 		it := &l.items[i]
@@ -57,6 +57,9 @@ func (l *listing) entries() []Entry {
 		if it.isVideo && !it.isLink && it.err == nil && it.info.Type.IsRegular() {
 			info := it.info
 			out[i].Info = &info
+		}
+		if !it.isVideo {
+			_, out[i].Ignored = scope.ignoreReason(abs+it.name, it.isFolder())
 		}
 	}
 	return out

@@ -35,6 +35,8 @@ type Options struct {
 type Entry struct {
 	Name string
 	Info *fsx.Info // of a regular file with a video's name; nil for others
+	// Ignored means that an ignore file or an exclude lists it. It is not set for videos: see File.Skip.
+	Ignored bool
 }
 
 // File is a video, or something that the walk skipped.
@@ -273,7 +275,7 @@ func (w *Walker) readDir(ctx context.Context, f folder) (out Dir, below []folder
 	}
 	addSubtitles(out.Files, f.path, list.items)
 	if w.options.OnRead != nil && readErr == nil {
-		w.options.OnRead(f.real, list.entries())
+		w.options.OnRead(f.real, list.entries(scope, abs))
 	}
 	return out, below, nil
 }

@@ -74,13 +74,14 @@ func (f *extraPlacer) findFolderWideIn(dir *folder, source int) {
 	for i := range dir.items {
 		item := &dir.items[i]
 		switch name := item.Name; {
+		case item.Ignored:
 		case item.Type == TypeRegular && len(name) <= 32 && !p.ownedFiles[item] &&
 			folderWidePattern().MatchString(strings.ToLower(name)):
 			add(dir, item)
 		case item.Type == TypeDir && strings.EqualFold(name, fontsFolder):
 			of := p.folders.list(joinPath(dir.path, name))
 			for k := range of.items {
-				if of.items[k].Type == TypeRegular && !isNeverSidecar(of.items[k].Name) {
+				if of.items[k].Type == TypeRegular && !of.items[k].Ignored && !isNeverSidecar(of.items[k].Name) {
 					add(of, &of.items[k])
 				}
 			}

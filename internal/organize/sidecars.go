@@ -99,6 +99,7 @@ func newSidecarAssigner(p *Planner, dir *folder) *sidecarAssigner {
 func (o *sidecarAssigner) assign() {
 	for i := range o.dir.items {
 		switch item := &o.dir.items[i]; {
+		case item.Ignored:
 		case item.Type == TypeDir && library.IsSubtitleFolder(item.Name):
 			o.assignSubtitles(o.planner.folders.list(joinPath(o.dir.path, item.Name)), item.Name)
 		case item.Type == TypeDir && o.isRenaming && strings.HasSuffix(item.Name, ".trickplay"):
@@ -116,7 +117,7 @@ func (o *sidecarAssigner) assignSubtitles(dir *folder, subfolder string) {
 	for i := range dir.items {
 		item := &dir.items[i]
 		if item.Type == TypeDir {
-			if number, rest, ok := o.matcher.Owner(item.Name); ok && rest == "" {
+			if number, rest, ok := o.matcher.Owner(item.Name); ok && rest == "" && !item.Ignored {
 				of := o.planner.folders.list(joinPath(dir.path, item.Name))
 				for k := range of.items {
 					if isSubtitleOrAudio(&of.items[k]) {
@@ -156,7 +157,7 @@ func (o *sidecarAssigner) assignPreviews(name string) {
 
 func isSubtitleOrAudio(item *Item) bool {
 	role := RoleOf(item.Name)
-	return item.Type == TypeRegular && (role == RoleSubtitle || role == RoleAudio)
+	return item.Type == TypeRegular && !item.Ignored && (role == RoleSubtitle || role == RoleAudio)
 }
 
 // sidecarByLanguage returns a sidecar with only the language and flags of its name, or with the whole name.

@@ -131,7 +131,7 @@ func (d *Disk) list(dir string) ([]organize.Item, error) {
 		item := organize.Item{
 			Name: strings.Clone(e.Name), // Name may be part of a full path, which this lets the garbage collector free
 			Type: organize.TypeOf(info.Type), Size: info.Size, MTime: organize.StampOf(info.MTime),
-			Device: info.Device, Mount: info.Mount, Inode: info.Inode, Links: info.Links,
+			Device: info.Device, Mount: info.Mount, Inode: info.Inode, Links: info.Links, Ignored: e.Ignored,
 		}
 		if item.Type == organize.TypeLink {
 			item.LinkText, _ = os.Readlink(filepath.Join(dir, e.Name)) // "" if the link was removed meanwhile
