@@ -72,6 +72,15 @@ type Stamp struct {
 // StampOf returns t as a Stamp.
 func StampOf(t time.Time) Stamp { return Stamp{Sec: t.Unix(), Nsec: int32(t.Nanosecond())} }
 
+// isCopiedAs reports whether a file system stores the time s as t: NTFS and SMB store units of 100 ns, others of up to
+// 2 s.
+func (s Stamp) isCopiedAs(t Stamp) bool {
+	exact := time.Unix(s.Sec, int64(s.Nsec))
+	return s == t || slices.ContainsFunc([]time.Duration{100, 1000, 1e6, 1e7, 1e9, 2e9}, func(unit time.Duration) bool {
+		return StampOf(exact.Truncate(unit)) == t
+	})
+}
+
 // Root is a source or target folder. The type of its file system, its inode and its birth time identify it. Device
 // numbers and paths can't, because they change.
 type Root struct {

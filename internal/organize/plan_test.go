@@ -431,3 +431,20 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// NTFS and SMB keep times in units of 100 ns, exFAT of 10 ms, FAT of 2 s.
+func TestTimesOfCopies(t *testing.T) {
+	original := Stamp{Sec: 1763661791, Nsec: 123456789}
+	for _, copied := range []Stamp{
+		original, {1763661791, 123456700}, {1763661791, 123456000}, {1763661791, 120000000}, {1763661791, 0}, {1763661790, 0},
+	} {
+		if !original.isCopiedAs(copied) {
+			t.Errorf("%s is no copy of %s", copied, original)
+		}
+	}
+	for _, other := range []Stamp{{1763661791, 123456788}, {1763661791, 123456800}, {1763661792, 0}, {1763661789, 0}} {
+		if original.isCopiedAs(other) {
+			t.Errorf("%s counts as a copy of %s", other, original)
+		}
+	}
+}
