@@ -533,6 +533,24 @@ func TestAFileSystemHasNoSymbolicLinks(t *testing.T) {
 	}
 }
 
+type othersFiles struct{ *sim }
+
+func (othersFiles) MayLink(Info) bool { return false }
+
+// Where the system allows no hard links to a file, its owner is what the user has to know of.
+func TestFilesOfOthersCantBeLinked(t *testing.T) {
+	s := drawn(traits{}, "/lib", "1", "1 = a")
+	engine := engineOf(s.sim)
+	engine.System = othersFiles{s.sim}
+	out, err := engine.Apply(context.Background(), s.plan, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := out.Results[0].Problem; p == nil || !strings.Contains(p.Error(), "run anivault as the file's owner") {
+		t.Errorf("%v", p)
+	}
+}
+
 // A move to a disk that is full leaves the source: where it is seen before, and where it is found out while copying.
 func TestTheSourceStaysWhereTheTargetIsFull(t *testing.T) {
 	for name, full := range map[string]func(s *sim){
