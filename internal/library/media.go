@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/wordlist"
 )
@@ -143,7 +144,18 @@ func (v *Videos) WithEpisodes(subtitle string) int {
 			v.releases = append(v.releases, r)
 		}
 	}
-	found, name := NoSingleVideo, release.Parse("subs/"+subtitle)
+	found := v.withEpisodes(release.Parse("subs/" + subtitle))
+	if number := leadingNumber().FindString(subtitle); found == NoSingleVideo && number != "" {
+		return v.withEpisodes(release.Parse("subs/" + number))
+	}
+	return found
+}
+
+// leadingNumber matches an episode's number before a language: "05.en.srt". One digit is a track's: "2_English.srt".
+var leadingNumber = lazyregexp.New(`^\d{2,4}`)
+
+func (v *Videos) withEpisodes(name release.Release) (found int) {
+	found = NoSingleVideo
 	for i, v := range v.releases {
 		if v.Extra || len(name.Episodes) > 0 && (!slices.Equal(name.Episodes, v.Episodes) ||
 			len(name.Seasons) > 0 && len(v.Seasons) > 0 && !slices.Equal(name.Seasons, v.Seasons)) {

@@ -57,6 +57,11 @@ func TestSubtitlesBelongToOneVideo(t *testing.T) {
 			subs("2_English.srt", "forced.srt", "E02.srt"),
 			[][]string{{"Subs/2_English.srt", "Subs/forced.srt"}, nil},
 		},
+		{
+			"of the video with its number, whatever the language is called",
+			[]string{"Show - 01.mkv", "Show - 02.mkv", "Show - 10.mkv"}, nil, subs("01.en.srt", "02 eng.srt", "10_French.srt", "2_English.srt"),
+			[][]string{{"Subs/01.en.srt"}, {"Subs/02 eng.srt"}, {"Subs/10_French.srt"}},
+		},
 		{"of two videos without a number", []string{"A.mkv", "B.mkv"}, nil, subs("2_English.srt"), [][]string{nil, nil}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
