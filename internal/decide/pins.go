@@ -6,10 +6,12 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/ui"
@@ -79,7 +81,11 @@ func (c *runPins) splitByPin(s series) []series {
 	var byTitle *pins.Pin
 	for _, text := range plainTitles(s.Series) {
 		if p, ok := c.set.ForTitle(text, s.Year); ok {
-			byTitle = &p
+			// A library counts as TMDB does, so the offset that a download needs would be added to it once more.
+			counts := func(id release.ID) bool { return id.Source == orders.TMDB && id.Value == strconv.Itoa(p.ID) }
+			if p.Offset == 0 || !slices.ContainsFunc(s.IDs, counts) {
+				byTitle = &p
+			}
 			break
 		}
 	}

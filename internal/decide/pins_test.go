@@ -45,6 +45,19 @@ func seriesOf(names ...string) match.Series {
 	return match.Group(files)[0]
 }
 
+// A title's offset is for downloads: in a library, whose folder has TMDB's ID, it is in the names already.
+func TestTheOffsetOfATitleIsAddedOnce(t *testing.T) {
+	all := choicesOf(t, pins.Pin{Title: "Title", Kind: match.TV, ID: 7, Offset: 12})
+	for file, want := range map[string]bool{
+		"Title - 01.mkv": true, "Title (2020)/Title S01E01.mkv": true, "Title [tmdbid-8]/Title S01E01.mkv": true,
+		"Title (2020) [tmdbid-7]/Season 01/Title (2020) S01E13.mkv": false, "Title {tmdb-7}/Title S01E13.mkv": false,
+	} {
+		if pinned := all.splitByPin(series{Series: seriesOf(file)})[0].pin != nil; pinned != want {
+			t.Errorf("%s is pinned: %v", file, pinned)
+		}
+	}
+}
+
 // A series falls apart where a pin is about some of its files only.
 func TestASeriesIsSplitByPins(t *testing.T) {
 	file := "lib/show/Title - 02.mkv"
