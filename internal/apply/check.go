@@ -216,13 +216,11 @@ func (c *planChecker) checkSource(it *plannedOp, open *folderCache) *Problem {
 		o.Inode = 0
 	}
 	if o.Verb == organize.VerbLink && !c.engine.System.MayLink(info) {
-		return &Problem{Code: CodeNotPermitted, Err: errNotOwner}
+		return &Problem{Code: CodeNotPermitted, Err: lang.Error("users may make hard links only to files that they own or " +
+			"may change (fs.protected_hardlinks): run anivault as the file's owner, or use --mode symlink or copy")}
 	}
 	return nil
 }
-
-var errNotOwner = lang.Error("users may make hard links only to files that they own or may change " +
-	"(fs.protected_hardlinks): run anivault as the file's owner, or use --mode symlink or copy")
 
 func (c *planChecker) checkWritable(dir int) *Problem {
 	dir = c.run.existingBase(dir)

@@ -81,9 +81,9 @@ func (c *runPins) splitByPin(s series) []series {
 	var byTitle *pins.Pin
 	for _, text := range plainTitles(s.Series) {
 		if p, ok := c.set.ForTitle(text, s.Year); ok {
-			// A library counts as TMDB does, so the offset that a download needs would be added to it once more.
-			counts := func(id release.ID) bool { return id.Source == orders.TMDB && id.Value == strconv.Itoa(p.ID) }
-			if p.Offset == 0 || !slices.ContainsFunc(s.IDs, counts) {
+			if p.Offset == 0 || !slices.ContainsFunc(s.IDs, func(id release.ID) bool {
+				return id.Source == orders.TMDB && id.Value == strconv.Itoa(p.ID) // its names already have TMDB's numbers
+			}) {
 				byTitle = &p
 			}
 			break

@@ -84,14 +84,8 @@ type linkTracker struct {
 
 func realFolders(roots []string) (out []string) {
 	for _, r := range roots {
-		abs, err := filepath.Abs(r)
-		if err != nil {
-			continue
-		}
-		real, err := filepath.EvalSymlinks(abs)
-		if err != nil {
-			continue // the walk reports the error
-		}
+		abs, _ := filepath.Abs(r) // the walk reports errors
+		real, _ := filepath.EvalSymlinks(abs)
 		if info, err := os.Stat(real); err == nil && info.IsDir() {
 			out = append(out, real)
 		}

@@ -89,42 +89,25 @@ func IsSubtitleFolder(name string) bool { return isListed("subtitles", name) }
 // IsSeasonFolder reports whether a folder's name says that it holds a season of a series.
 func IsSeasonFolder(name string) bool { return seasonFolder().MatchString(norm.NFC.String(name)) }
 
-type subtitleFolder struct {
-	name    string
-	files   []string
-	folders []subtitleFolder
-}
-
-// subtitlesOf returns the subtitles of each video, in byte order. The name of a subtitle next to the videos must begin
-// with a video's stem. In a folder of subtitles, the same season and episode are enough, and a folder named like a
-// video's stem belongs to that video. A subtitle that may belong to several videos is left out.
-func subtitlesOf(names, adjacent []string, folders []subtitleFolder) [][]string {
+// subtitlesOf returns the subtitles of each video, in byte order. Paths are relative to the videos' folder. The name of
+// a subtitle next to the videos must begin with a video's stem. In a folder of subtitles, the same season and episode
+// are enough, and a folder in it that is named like a video's stem belongs to that video. A subtitle that may belong to
+// several videos is left out.
+func subtitlesOf(names, paths []string) [][]string {
 	out := make([][]string, len(names))
 	videos := NewVideos(names)
-	add := func(video int, path ...string) {
-		if name := path[len(path)-1]; video != NoSingleVideo && IsSubtitle(name) {
-			out[video] = append(out[video], filepath.Join(path...))
+	for _, path := range paths {
+		parts := strings.Split(path, string(filepath.Separator))
+		name := parts[len(parts)-1]
+		video, _, ok := videos.Owner(name)
+		switch {
+		case len(parts) == 3:
+			video, ok = videos.stems[norm.NFC.String(parts[1])]
+		case len(parts) == 2 && !ok:
+			video, ok = videos.WithEpisodes(name), true
 		}
-	}
-	for _, name := range adjacent {
-		if video, _, ok := videos.Owner(name); ok {
-			add(video, name)
-		}
-	}
-	for _, folder := range folders {
-		for _, name := range folder.files {
-			video, _, ok := videos.Owner(name)
-			if !ok && IsSubtitle(name) {
-				video = videos.WithEpisodes(name)
-			}
-			add(video, folder.name, name)
-		}
-		for _, of := range folder.folders {
-			if video, ok := videos.stems[norm.NFC.String(of.name)]; ok {
-				for _, name := range of.files {
-					add(video, folder.name, of.name, name)
-				}
-			}
+		if ok && video != NoSingleVideo {
+			out[video] = append(out[video], path)
 		}
 	}
 	for _, list := range out {
@@ -169,19 +152,17 @@ func (v *Videos) withEpisodes(name release.Release) (found int) {
 	return found
 }
 
-func addSubtitles(files []File, path string, items []item) {
-	var beside []string
-	var folders []subtitleFolder
+func addSubtitles(files []File, dir string, items []item) {
+	var paths []string
 	for i := range items {
-		it := &items[i]
-		switch {
+		switch it := &items[i]; {
 		case it.isFolder() && IsSubtitleFolder(it.name):
-			folders = append(folders, readSubtitles(path, it.name, true))
+			paths = append(paths, subtitlesBelow(dir, it.name, true)...)
 		case !it.isVideo && !it.isDir && IsSubtitle(it.name):
-			beside = append(beside, it.name)
+			paths = append(paths, it.name)
 		}
 	}
-	if len(beside) == 0 && len(folders) == 0 {
+	if len(paths) == 0 {
 		return
 	}
 	var videos []string
@@ -191,21 +172,20 @@ func addSubtitles(files []File, path string, items []item) {
 			videos, at = append(videos, f.Name), append(at, i)
 		}
 	}
-	for n, list := range subtitlesOf(videos, beside, folders) {
+	for n, list := range subtitlesOf(videos, paths) {
 		files[at[n]].Subtitles = list
 	}
 }
 
-func readSubtitles(dir, name string, recursive bool) subtitleFolder {
-	out := subtitleFolder{name: name}
+func subtitlesBelow(dir, name string, recursive bool) (paths []string) {
 	entries, _ := os.ReadDir(filepath.Join(dir, name)) // the walk reports the error
 	for _, e := range entries {
-		switch {
-		case !e.IsDir():
-			out.files = append(out.files, e.Name())
-		case recursive:
-			out.folders = append(out.folders, readSubtitles(filepath.Join(dir, name), e.Name(), false))
+		switch at := filepath.Join(name, e.Name()); {
+		case !e.IsDir() && IsSubtitle(e.Name()):
+			paths = append(paths, at)
+		case e.IsDir() && recursive:
+			paths = append(paths, subtitlesBelow(dir, at, false)...)
 		}
 	}
-	return out
+	return paths
 }

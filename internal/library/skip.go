@@ -83,13 +83,9 @@ func skipByName(name string) lang.Text {
 	low := strings.ToLower(stem)
 	for _, r := range fileRules {
 		hasWord := slices.ContainsFunc(r.words, func(w string) bool { return strings.Contains(low, w) })
-		if !hasWord || !r.stem().MatchString(stem) {
-			continue
+		if hasWord && r.stem().MatchString(stem) && (r.reason != SkipMenu || !episodeName().MatchString(stem)) {
+			return r.reason
 		}
-		if r.reason == SkipMenu && episodeName().MatchString(stem) {
-			continue
-		}
-		return r.reason
 	}
 	return ""
 }

@@ -11,61 +11,60 @@ import (
 
 func TestSubtitlesBelongToOneVideo(t *testing.T) {
 	episodes := []string{"Show - 01.mkv", "Show - 02.mkv", "Show - 02v2.mkv"}
-	subs := func(names ...string) []subtitleFolder { return []subtitleFolder{{name: "Subs", files: names}} }
 	for _, row := range []struct {
-		name           string
-		videos, beside []string
-		folders        []subtitleFolder
-		want           [][]string
+		name      string
+		videos    []string
+		subtitles []string
+		want      [][]string
 	}{
 		{
 			"by stem", episodes,
-			[]string{"Show - 01.ko.srt", "Show - 01.ass", "Show - 02v2.srt", "notes.txt", "Show - 01.nfo"},
-			nil,
+			[]string{"Show - 01.ko.srt", "Show - 01.ass", "Show - 02v2.srt"},
 			[][]string{{"Show - 01.ass", "Show - 01.ko.srt"}, nil, {"Show - 02v2.srt"}},
 		},
-		{"nobody's", episodes, []string{"Show.srt", "01.srt"}, nil, [][]string{nil, nil, nil}},
-		{"of two videos with one stem", []string{"A.mkv", "A.mp4"}, []string{"A.srt"}, nil, [][]string{nil, nil}},
-		{"in a folder, by stem", episodes, nil, subs("Show - 01.srt"), [][]string{{"Subs/Show - 01.srt"}, nil, nil}},
+		{"nobody's", episodes, []string{"Show.srt", "01.srt"}, [][]string{nil, nil, nil}},
+		{"of two videos with one stem", []string{"A.mkv", "A.mp4"}, []string{"A.srt"}, [][]string{nil, nil}},
 		{
-			"in a folder, by number", episodes, nil, subs("Other name - 01 [ko].ass", "Show 09.srt", "readme.txt"),
+			"in a folder, by stem", episodes,
+			[]string{"Subs/Show - 01.srt"},
+			[][]string{{"Subs/Show - 01.srt"}, nil, nil},
+		},
+		{
+			"in a folder, by number", episodes,
+			[]string{"Subs/Other name - 01 [ko].ass", "Subs/Show 09.srt"},
 			[][]string{{"Subs/Other name - 01 [ko].ass"}, nil, nil},
 		},
-		{"in a folder, a number that two have", episodes, nil, subs("Other - 02.ass"), [][]string{nil, nil, nil}},
+		{"in a folder, a number that two have", episodes, []string{"Subs/Other - 02.ass"}, [][]string{nil, nil, nil}},
 		{
 			"in a folder, of another season",
 			[]string{"Show S01E01.mkv", "Show S02E02.mkv"},
-			nil,
-			subs("S02E01.srt", "S02E02.srt", "E01.srt"),
+			[]string{"Subs/S02E01.srt", "Subs/S02E02.srt", "Subs/E01.srt"},
 			[][]string{{"Subs/E01.srt"}, {"Subs/S02E02.srt"}},
 		},
 		{
-			"in a folder of the video's", episodes, nil,
-			[]subtitleFolder{{
-				name: "Subs",
-				folders: []subtitleFolder{
-					{name: "Show - 02", files: []string{"2_English.srt", "x.txt"}},
-					{name: "Show", files: []string{"a.srt"}},
-				},
-			}},
+			"in a folder of the video's", episodes,
+			[]string{"Subs/Show - 02/2_English.srt", "Subs/Show/a.srt"},
 			[][]string{nil, {"Subs/Show - 02/2_English.srt"}, nil},
 		},
 		{
 			"of the only video",
 			[]string{"Film (2001).mkv", "Film (2001)-trailer.mp4"},
-			nil,
-			subs("2_English.srt", "forced.srt", "E02.srt"),
+			[]string{"Subs/2_English.srt", "Subs/forced.srt", "Subs/E02.srt"},
 			[][]string{{"Subs/2_English.srt", "Subs/forced.srt"}, nil},
 		},
 		{
 			"of the video with its number, whatever the language is called",
-			[]string{"Show - 01.mkv", "Show - 02.mkv", "Show - 10.mkv"}, nil, subs("01.en.srt", "02 eng.srt", "10_French.srt", "2_English.srt"),
+			[]string{"Show - 01.mkv", "Show - 02.mkv", "Show - 10.mkv"},
+			[]string{"Subs/01.en.srt", "Subs/02 eng.srt", "Subs/10_French.srt", "Subs/2_English.srt"},
 			[][]string{{"Subs/01.en.srt"}, {"Subs/02 eng.srt"}, {"Subs/10_French.srt"}},
 		},
-		{"of two videos without a number", []string{"A.mkv", "B.mkv"}, nil, subs("2_English.srt"), [][]string{nil, nil}},
+		{"of two videos without a number", []string{"A.mkv", "B.mkv"}, []string{"Subs/2_English.srt"}, [][]string{nil, nil}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			got := subtitlesOf(row.videos, row.beside, row.folders)
+			for i := range row.subtitles {
+				row.subtitles[i] = filepath.FromSlash(row.subtitles[i])
+			}
+			got := subtitlesOf(row.videos, row.subtitles)
 			for _, list := range got {
 				for i := range list {
 					list[i] = filepath.ToSlash(list[i])

@@ -129,22 +129,19 @@ func shorten(s string, limit int) string {
 
 // lastBoundary returns the last offset up to limit that separates no character from its combining marks or joiners.
 func lastBoundary(s string, limit int) int {
-	best := 0
-	joined := false
+	best, joined := 0, false
 	for i, r := range s {
 		if i > limit {
 			break
 		}
-		if !joined && !isCombining(r) && norm.NFC.PropertiesString(s[i:]).BoundaryBefore() {
+		combines := r == zwj || r == zwnj || unicode.In(r, unicode.M, unicode.Variation_Selector) ||
+			r >= 0x1f3fb && r <= 0x1f3ff
+		if !joined && !combines && norm.NFC.PropertiesString(s[i:]).BoundaryBefore() {
 			best = i
 		}
 		joined = r == zwj
 	}
 	return best
-}
-
-func isCombining(r rune) bool {
-	return r == zwj || r == zwnj || unicode.In(r, unicode.M, unicode.Variation_Selector) || r >= 0x1f3fb && r <= 0x1f3ff
 }
 
 type namer struct {

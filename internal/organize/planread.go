@@ -73,7 +73,7 @@ func (p *parser) readLines(text string) {
 		p.unread = strings.TrimLeft(strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"), " \t")
 		if p.endReached {
 			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-				p.rejectAfterEnd()
+				p.addProblem(afterEndMessage)
 				return
 			}
 			continue
@@ -89,9 +89,7 @@ func (p *parser) readLines(text string) {
 	}
 }
 
-func (p *parser) rejectAfterEnd() {
-	p.addProblem("nothing may follow \"end\": delete it, or move \"end\" down")
-}
+const afterEndMessage = "nothing may follow \"end\": delete it, or move \"end\" down"
 
 func (p *parser) readLine() {
 	if p.line == 1 {
@@ -128,7 +126,7 @@ func (p *parser) readLine() {
 		p.readNFO()
 	case "end":
 		if strings.TrimSpace(p.unread) != "" {
-			p.rejectAfterEnd()
+			p.addProblem(afterEndMessage)
 		}
 		p.endReached = true
 	default:
