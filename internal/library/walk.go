@@ -35,8 +35,8 @@ type Options struct {
 type Entry struct {
 	Name string
 	Info *fsx.Info // of a regular file with a video's name; nil for others
-	// Ignored means that an ignore file or an exclude lists it. It is not set for videos: see File.Skip.
-	Ignored bool
+
+	Ignored bool // an ignore file or an exclude lists it; false for a video: see File.Skip
 }
 
 // File is a video, or something that the walk skipped.

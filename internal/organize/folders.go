@@ -48,7 +48,7 @@ type Item struct {
 	Inode    uint64 // 0 if inodes are not stable
 	Links    uint64 // the number of hard links
 	LinkText string // the text of a symbolic link
-	Ignored  bool   // an ignore file or an exclude lists it, so it follows no video
+	Ignored  bool   // an ignore file or an exclude lists it
 }
 
 // Disk reads the file system for planning. Paths are absolute and have slashes.

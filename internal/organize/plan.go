@@ -72,8 +72,7 @@ type Stamp struct {
 // StampOf returns t as a Stamp.
 func StampOf(t time.Time) Stamp { return Stamp{Sec: t.Unix(), Nsec: int32(t.Nanosecond())} }
 
-// isCopiedAs reports whether a file system stores the time s as t: NTFS and SMB store units of 100 ns, others of up to
-// 2 s.
+// isCopiedAs reports whether t is s as a file system may store it, in units of 100 ns (NTFS, SMB) to 2 s (FAT).
 func (s Stamp) isCopiedAs(t Stamp) bool {
 	exact := time.Unix(s.Sec, int64(s.Nsec))
 	return s == t || slices.ContainsFunc([]time.Duration{100, 1000, 1e6, 1e7, 1e9, 2e9}, func(unit time.Duration) bool {
