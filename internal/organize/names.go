@@ -104,8 +104,8 @@ func isLocal(s string) bool {
 
 const ellipsis = "…"
 
-// shorten cuts s to at most limit bytes, with the "…" that it adds. It cuts between words if that loses less than half
-// of s, and otherwise between characters. It returns "" if not even one character fits.
+// shorten cuts s to at most limit bytes, with the "…" that it adds. It cuts between words if that loses less than
+// half of s, and otherwise between characters. It returns "" if not even one character fits.
 func shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s
