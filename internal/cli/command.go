@@ -292,7 +292,7 @@ func (f *factory) confirm(ctx context.Context, yes bool, question, ifNo lang.Tex
 		return false, &exitError{code: max(exitStatusOfSignal(ctx), exitInterrupted)}
 	case err != nil && !errors.Is(err, io.EOF): // the end of the input means no
 		return false, err
-	case strings.EqualFold(answer, "y"), strings.EqualFold(answer, "yes"), answer == lang.Say("yes"):
+	case strings.EqualFold(answer, "y"), strings.EqualFold(answer, "yes"), answer == "네", answer == lang.Say("yes"):
 		return true, nil
 	}
 	f.say("%s", ifNo)
