@@ -257,13 +257,14 @@ func withoutFilmWords(s string) string {
 	return cut
 }
 
-// firstWords returns the first half of a title of four or more words, "" if it is too short to search for.
+// firstWords returns the first half of a title of four or more words, or of one that ends in an arc, "" if that is too
+// short to search for.
 func firstWords(s string) string {
 	w := strings.Fields(searchText(s))
-	if len(w) < 4 {
+	if len(w) < 2 || len(w) < 4 && withoutArcWord(w[len(w)-1]) == w[len(w)-1] {
 		return ""
 	}
-	n := max(2, len(w)/2)
+	n := min(max(2, len(w)/2), len(w)-1)
 	letters := 0
 	for i, x := range w {
 		letters += len(x)

@@ -78,8 +78,7 @@ func placeByRuns(p *placer) placement {
 		{"season %d is the run after a long pause that begins with S%02dE%02d", splitRuns(p.episodes, seasonPause)},
 		{"season %d is the run after a short pause that begins with S%02dE%02d", splitRuns(p.episodes, courPause)},
 	} {
-		n := len(gap.list)
-		if n < p.season || seasons > 1 && n != p.season {
+		if n := len(gap.list); n < p.season || seasons > 1 && n != p.season {
 			continue
 		}
 		run := gap.list[p.season-1]

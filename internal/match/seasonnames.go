@@ -213,8 +213,7 @@ func (p *placer) nameBeforeNumber(s Season) string {
 func seasonByNumberedName(p *placer, e *Entry) int {
 	found := 0
 	for _, s := range e.Seasons {
-		base := p.nameBeforeNumber(s)
-		if base == "" || !p.hasTitle(base) {
+		if base := p.nameBeforeNumber(s); base == "" || !p.hasTitle(base) {
 			continue
 		}
 		if found != 0 {

@@ -67,13 +67,9 @@ func parseSpecialName(text string) specialName {
 // placeBySpecialTitle takes the only special with the file's title or episode title, or with the same subtitle after
 // any title of the show: "Title: Part" and "題 Part".
 func placeBySpecialTitle(p *placer) placement {
-	if len(p.specials) == 0 {
-		return placement{}
-	}
-	if t := title.Normalize(p.rel.EpisodeTitle); t != "" && p.isSpecial() && len(p.rel.Episodes) == 1 {
-		if hits := p.specialsWhere(similarToAny([]string{t}, minSpecialSimilarity)); len(hits) == 1 {
-			return p.placementAt(hits, viaSpecialTitle, "by the title of a special")
-		}
+	own := []string{title.Normalize(p.rel.EpisodeTitle)}
+	if hits := p.specialsWhere(similarToAny(own, minSpecialSimilarity)); len(hits) == 1 && own[0] != "" && p.isSpecial() {
+		return p.placementAt(hits, viaSpecialTitle, "by the title of a special")
 	}
 	rests := p.partNames()
 	return firstFound(

@@ -16,10 +16,26 @@ func TestFolderOfSpecialsStatesNoNumber(t *testing.T) {
 		"Paper Owls/Specials/Paper Owls S00E02.mkv":             "tv 7 S00E02",
 		"Paper Owls/Season 00/Paper Owls - 02.mkv":              "tv 7 S00E02",
 		"Paper Owls/Season 0/02.mkv":                            "tv 7 S00E02",
+		"Paper Owls OVA Winter Fair.mkv":                        "tv 7 S00E03",
 		"Copper Wharf/OAD/Copper Wharf OAD 2.mkv":               "tv 13 S00E02",
 	} {
 		if got := decideOne(shapes(), release.Parse(path)); outcome(got) != want {
 			t.Errorf("%s: got %s (%s), want %s\nsteps: %v", path, outcome(got), got.Reason, want, got.Steps)
+		}
+	}
+}
+
+func TestTitleBeforeAnArcIsNotSure(t *testing.T) {
+	salt := series(51, "Salt Harbor", "塩港", 2018, season(1, "1-12@2018-04-07"), season(2, "1-12@2019-04-06"),
+		season(3, "1-13@2020-04-04").named("등대 마을편")).alt("소금 항구")
+	for path, want := range map[string]string{
+		"소금 항구 2기 부두편 3화.mkv": "tv 51 S02E03",
+		"소금 항구/등대 마을편/3화.mkv": "tv 51 S03E03",
+	} {
+		got := decideOne(&world{entries: []*Entry{salt}}, release.Parse(path))
+		if sure := got.Confidence > maxDoubtfulConfidence; outcome(got) != want || sure != (want == "tv 51 S03E03") {
+			t.Errorf("%s: got %s (%s), %.2f, want %s\nsteps: %v", path, outcome(got), got.Reason, got.Confidence, want,
+				got.Steps)
 		}
 	}
 }

@@ -34,8 +34,8 @@ func (p lexer) addCJKToken(t token, group int) {
 	}
 }
 
-// counterAt reads a counter such as "第07話" at byte i. first says that i starts a run of CJK; some words are counters
-// only there.
+// counterAt reads a counter such as "第07話" at byte i. first says that i starts a run of CJK; some words count only
+// there.
 func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 	if i > 0 && hanDigit(r) > 0 {
 		if t, ok := p.hanCounterAt(i, first); ok {
@@ -87,7 +87,7 @@ func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 	return t, false
 }
 
-// hanCounterAt reads a counter with a Han numeral: "二期", "四月新番". Inside a longer run, "四季" is an ordinary word.
+// hanCounterAt reads a counter with a Han numeral: "二期", "四月新番". Inside a longer run, "四季" is a word.
 func (p lexer) hanCounterAt(i int, first bool) (token, bool) {
 	n, w := hanNumber(p.w.text[i:])
 	unit, s := utf8.DecodeRuneInString(p.w.text[i+w:])
@@ -148,14 +148,14 @@ func (p lexer) readCounter(i, j int) (token, bool) {
 		return token{start: i, end: j + len("シリーズ"), tag: tagSeason, num: n}, true
 	}
 	switch {
-	case isEpisodeCounter(u),
-		strings.ContainsRune(poeticCounters, u) && i > 0 && !isCJK(next) && !strings.ContainsAny(p.w.text[j+size:], "話话集回"):
+	case isEpisodeCounter(u), u == '부' && n > 9 && !isCJK(next), strings.ContainsRune(poeticCounters, u) && i > 0 &&
+		!isCJK(next) && !strings.ContainsAny(p.w.text[j:], "話话集回"):
 		t.tag = tagEpisode
 	case strings.ContainsRune("巻卷권", u):
 		t.tag = tagVolume
 	case u == '部' && isCJK(next):
 		return token{}, false
-	case isSeasonCounter(u), u == '弾', u == '部':
+	case isSeasonCounter(u), u == '弾', u == '部', u == '부' && !isCJK(next):
 		t.tag = tagSeason
 	default:
 		return token{}, false
@@ -206,22 +206,26 @@ func (p lexer) lexCounter(t *token) int {
 	after := p.w.text[t.end+size:]
 	end := t.end + size
 	width := t.end - t.start
+	next, _ := utf8.DecodeRuneInString(after)
 	switch {
 	case t.num < 0 || width > 4:
 		return t.end
-	case isEpisodeCounter(unit) && !strings.ContainsRune("夜羽편", unit):
+	case isEpisodeCounter(unit) && !strings.ContainsRune("夜羽편", unit), unit == '부' && width > 1 && !isCJK(next):
 		t.tag = tagEpisode
 		end += p.readTotalSign(t, after)
 	case isSeasonCounter(unit) && width <= 2:
-		if next, _ := utf8.DecodeRuneInString(after); unit == '기' && unicode.Is(unicode.Hangul, next) && next != '완' {
+		if unit == '기' && unicode.Is(unicode.Hangul, next) && next != '완' {
 			return t.end // "4기사"
 		}
 		t.tag = tagSeason
-	case unit == '쿨' && width == 1:
+	case width == 1 && (unit == '쿨' || unit == '부' && !isCJK(next)):
 		t.tag = tagPart
+	case unit == '부' && next == '작': // "16부작"
+		t.tag = tagPromo
+		end += len("작")
 	case unit == '全' && t.bracket < 0 && t.start > 0 && strings.IndexByte("-~", p.w.text[t.start-1]) >= 0:
 		t.tag = tagEpisode
-	case unit == '全' && t.bracket < 0 && width > 1 && t.start > 0 && p.w.text[t.start-1] >= utf8.RuneSelf: // "银色铁道24全"
+	case unit == '全' && t.bracket < 0 && width > 1 && t.start > 0 && p.w.text[t.start-1] >= utf8.RuneSelf: // "24全"
 		t.tag, t.num, t.rangeEnd = tagEpisode, 1, t.num
 	default:
 		n := broadcastDateLength(p.w.text[t.end:])
@@ -235,7 +239,7 @@ func (p lexer) lexCounter(t *token) int {
 	return end
 }
 
-// readTotalSign reads the "全" of "24集全", which turns episode 24 into episodes 1 to 24. In "13-24集全", it changes
+// readTotalSign reads the "全" of "24集全", which turns episode 24 into episodes 1 to 24. In "13-24集全", it says
 // nothing.
 func (p lexer) readTotalSign(t *token, after string) int {
 	whole, ok := strings.CutPrefix(after, "全")

@@ -99,10 +99,8 @@ func (p *markerStage) isEpisodeUnit(i int) bool {
 	case gap == "-":
 		return i == 0 && p.w.isZeroPadded(i+1)
 	}
-	if i == 0 || !isSpacedDash(p.w.gapBefore(i)) || len(p.w.gapAfter(i)) != 1 {
-		return false
-	}
-	return p.w.length(i+1) > 1 || p.w.classAt(i+2) != number
+	return i > 0 && isSpacedDash(p.w.gapBefore(i)) && len(p.w.gapAfter(i)) == 1 &&
+		(p.w.length(i+1) > 1 || p.w.classAt(i+2) != number)
 }
 
 func (p *words) isZeroPadded(i int) bool { return p.text[p.tokens[i].start] == '0' }

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/title"
@@ -114,7 +115,9 @@ func (s *stages) nameInShow(r *Release, self *nameFacts, dirs []string) string {
 	above, lower := strings.ToLower(normalizeName(dirs[1])), strings.ToLower(text)
 	show := slices.Clone(s.read(normalizeName(dirs[1]), true).titles)
 	isShow, unnamed := isSameWork(r, show), self.untitled || self.startsWithNumber
-	isArc := folders()["arc"][lower] || folders()["arc"][lower[strings.LastIndexByte(lower, ' ')+1:]]
+	_, n := utf8.DecodeLastRuneInString(lower)
+	arc := folders()["arc"]
+	isArc := arc[lower] || arc[lower[strings.LastIndexByte(lower, ' ')+1:]] || arc[lower[len(lower)-n:]]
 	if len(show) == 0 || folderKind(above) != "" || !isShow && !unnamed ||
 		slices.Contains([]string{"special", "extra"}, folderKind(lower)) {
 		return text

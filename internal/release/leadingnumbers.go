@@ -115,10 +115,8 @@ func (p *numberStage) readSeasonDotEpisode() bool {
 // isPairInBracket reports whether a bracket holds only the numbers at i and i+1: "[5.134]".
 func (p *numberStage) isPairInBracket(i int) bool {
 	g := p.w.tokens[i].bracket
-	if g < 0 || p.w.brackets[g].to-p.w.brackets[g].from != 2 || p.w.brackets[g].outer >= 0 {
-		return false
-	}
-	return p.w.gapAfter(i) == "." && p.w.length(i) <= 2 && (p.w.length(i+1) == 2 || p.w.length(i+1) == 3)
+	return g >= 0 && p.w.brackets[g].to-p.w.brackets[g].from == 2 && p.w.brackets[g].outer < 0 &&
+		p.w.gapAfter(i) == "." && p.w.length(i) <= 2 && (p.w.length(i+1) == 2 || p.w.length(i+1) == 3)
 }
 
 // isPairAtEnd reports whether the numbers at i and i+1 end a name that has only a title besides: "Title_03_19".
@@ -198,10 +196,8 @@ func (p *numberStage) readOverallBefore(i int) bool {
 		}
 	}
 	padded := p.w.isZeroPadded(from) && p.w.length(from) == 3 && p.isPlausibleOverall(list[0])
-	if !isSpacedDash(p.w.gapBefore(from)) && !padded && (len(list) < 2 || len(p.marks.episodes) < 2) {
-		return false
-	}
-	return p.setOverall(span{from, i}, list)
+	counts := isSpacedDash(p.w.gapBefore(from)) || padded || len(list) > 1 && len(p.marks.episodes) > 1
+	return counts && p.setOverall(span{from, i}, list)
 }
 
 func (p *numberStage) readOverallInFront() bool {
@@ -231,10 +227,8 @@ func (p *numberStage) readOverallAfter(i int) bool {
 	} else if i >= len(p.w.tokens) || !p.w.isAloneInBracket(i) || p.w.length(i) < 2 {
 		return false
 	}
-	if !p.w.isPlainNumber(to-1) || p.w.length(to-1) > 4 || !p.isPlausibleOverall(float64(p.w.tokens[to-1].num)) {
-		return false
-	}
-	return p.setOverall(span{i, to}, []float64{float64(p.w.tokens[to-1].num)})
+	return p.w.isPlainNumber(to-1) && p.w.length(to-1) <= 4 && p.isPlausibleOverall(float64(p.w.tokens[to-1].num)) &&
+		p.setOverall(span{i, to}, []float64{float64(p.w.tokens[to-1].num)})
 }
 
 // isPlausibleOverall reports whether n can be this episode's number in the whole show. The earlier seasons must then

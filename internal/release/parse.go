@@ -170,8 +170,12 @@ func (p *titleStage) findDetails() {
 		default:
 		}
 	}
-	if p.episodeTitle == "" && !p.marks.episodeSpan.empty() && !p.layout.startsWithNumber {
-		p.episodeTitle = p.readEpisodeTitle()
+	at := p.marks.episodeSpan
+	if at.empty() && p.marks.special != "" && p.w.tagAt(p.end) == tagSpecial {
+		at = span{p.end, p.end + 1} // "Title OVA Its Own Title"
+	}
+	if p.episodeTitle == "" && !at.empty() && !p.layout.startsWithNumber {
+		p.episodeTitle = p.readEpisodeTitle(at)
 	}
 	p.findEdition()
 }
@@ -195,9 +199,9 @@ func (p *titleStage) isInTitle(i int) bool {
 	return p.layout.titleStart >= 0 && i >= p.layout.titleStart && i < p.end
 }
 
-func (p *titleStage) readEpisodeTitle() string {
-	from := p.marks.episodeSpan.to
-	if from >= len(p.w.tokens) || p.w.tokens[from].bracket >= 0 || p.w.tokens[p.marks.episodeSpan.from].bracket >= 0 {
+func (p *titleStage) readEpisodeTitle(after span) string {
+	from := after.to
+	if from >= len(p.w.tokens) || p.w.tokens[from].bracket >= 0 || p.w.tokens[after.from].bracket >= 0 {
 		return ""
 	}
 	to := from

@@ -105,10 +105,8 @@ func (p *markerStage) isSpelledBeforeEpisode(i int) bool {
 // confirmsSeasonList reports whether the text at c shows that a list of seasons precedes it: "Complete", "+ Extras".
 func (c cursor) confirmsSeasonList() bool {
 	c.skipAny(" -+.", 3)
-	if c.i >= len(c.text) {
-		return false
-	}
-	return c.acceptAny("complete", "extras", "ova", "movies", "+", "specials", "dvd", "batch") || c.text[c.i-1] == '+'
+	return c.i < len(c.text) &&
+		(c.acceptAny("complete", "extras", "ova", "movies", "+", "specials", "dvd", "batch") || c.text[c.i-1] == '+')
 }
 
 // markSeasonSpelled marks a season that is spelled out or a Roman numeral: "Saison VII", "Season Two", "Saison sept".
@@ -265,10 +263,7 @@ func markSeasonEpisode(p *markerStage, i int) bool {
 	if c.peek() == 'x' && c.peekAt(1) == 'e' {
 		c.i++ // "T02XE05"
 	}
-	if first == 't' && !c.episodeFollows() {
-		return false
-	}
-	return p.readAfterSeason(i, c, season, n)
+	return (first != 't' || c.episodeFollows()) && p.readAfterSeason(i, c, season, n)
 }
 
 // episodeFollows reports whether an episode with a letter or word follows the season: "T03E08", "T2 E05".

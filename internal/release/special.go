@@ -103,7 +103,9 @@ var specialRules = []rule[specialWord, bool]{
 	{"the first word", func(s specialWord) bool { return s.index == 0 }, true},
 	{"part of the episode's title", func(s specialWord) bool {
 		inside := !s.stage.marks.episodeSpan.empty() && s.index >= s.stage.marks.episodeSpan.to
-		return inside && s.word.value != "SAMPLE" && s.lower() != "preview"
+		preview := s.lower() == "preview" || s.class == cjk && s.word.value == "PV" &&
+			s.w.titleMayEndBefore(s.index+1)
+		return inside && s.word.value != "SAMPLE" && !preview
 	}, false},
 	{"after a dash between spaces", func(s specialWord) bool { return isSpacedDash(s.gapBefore()) }, true},
 	{"the last word before a film's year", func(s specialWord) bool { return s.index == s.stage.layout.yearAt-1 }, false},
@@ -124,10 +126,8 @@ var specialRules = []rule[specialWord, bool]{
 
 // isAloneWithNumber reports whether a bracket holds only the word and its number: "[Menu 02]".
 func (s specialWord) isAloneWithNumber() bool {
-	if s.bracket < 0 || !s.w.isPlainNumber(s.index+1) {
-		return false
-	}
-	return s.w.brackets[s.bracket].span == span{s.index, s.index + 2}
+	return s.bracket >= 0 && s.w.isPlainNumber(s.index+1) &&
+		s.w.brackets[s.bracket].span == span{s.index, s.index + 2}
 }
 
 func (s specialWord) isOrdinary() bool {
@@ -140,10 +140,8 @@ func (p *numberStage) isSpecial(i int) bool {
 }
 
 func (p *words) titleMayEndBefore(i int) bool {
-	if !p.inSameBracket(i-1, i) || p.isStrongAt(i) {
-		return true
-	}
-	return p.tokens[i].class == number && (!p.inSameBracket(i, i+1) || p.tokens[i+1].tag != noTag)
+	return !p.inSameBracket(i-1, i) || p.isStrongAt(i) ||
+		p.tokens[i].class == number && (!p.inSameBracket(i, i+1) || p.tokens[i+1].tag != noTag)
 }
 
 func (p *numberStage) readSpecialNumber(i int) {
@@ -179,11 +177,10 @@ func (p *numberStage) readSpecialNumber(i int) {
 }
 
 func untilDigit(w string) string {
-	n := 0
-	for n < len(w) && !isDigit(w[n]) {
-		n++
+	if i := strings.IndexAny(w, "0123456789"); i >= 0 {
+		return w[:i]
 	}
-	return w[:n]
+	return w
 }
 
 // leadingLetters returns w up to its first digit, without the "v" of a version.

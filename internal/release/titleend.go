@@ -55,8 +55,7 @@ func (p *titleStage) endOfTitle(from int) int {
 			i = p.w.brackets[b].to - 1
 			continue
 		}
-		t := &p.w.tokens[i]
-		if t.tag == noTag && t.word.role != volumeWord {
+		if t := &p.w.tokens[i]; t.tag == noTag && t.word.role != volumeWord {
 			continue // no rule is about ordinary words
 		}
 		if applyRules(titleEndRules, titleWord{p.w.place(i), p, from, home}) {

@@ -34,6 +34,9 @@ func (p *titleStage) readTitlesInText() {
 		p.splitNumberedTitle()
 	}
 	p.addTitles(p.layout.titleStart, p.end)
+	if s := p.marks.seasonSpan; s.from > p.layout.titleStart && s.to < p.end && len(p.titles) == 1 {
+		p.addTitle(p.layout.titleStart, s.from) // "제목 2기 부제", "題 第2期 副題"
+	}
 	if first != p.layout.titleStart {
 		for i := range p.titles {
 			p.titles[i].Text = strings.Trim(p.titles[i].Text, "「」『』")

@@ -1,0 +1,61 @@
+package release
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestKoreanParts(t *testing.T) {
+	check(t, []row{
+		{"은빛 철도 16부(최종회).mkv", "은빛 철도 e16 episode"},
+		{"은빛철도 150부.avi", "은빛철도 e150 episode"},
+		{"은빛철도 제150부.avi", "은빛철도 e150 episode"},
+		{"은빛 철도 제2부 03화.mkv", "은빛 철도 s2 e3 episode"},
+		{"은빛 철도 2부 03화.mkv", "은빛 철도 e3 part2 episode"},
+		{"은빛 철도 1부.mkv", "은빛 철도 part1"},
+		{"은빛 철도 16부작 3회.mkv", "은빛 철도 e3 episode"},
+		{"1부터 10까지.mkv", "1부터 10까지"},
+	})
+}
+
+func TestPreviewsOfAnEpisodeAreExtras(t *testing.T) {
+	check(t, []row{
+		{"은빛 철도 1회 예고.mkv", "은빛 철도 e1 PV extra"},
+		{"은빛 철도 2회 예고편 [1080p].mkv", "은빛 철도 e2 PV extra"},
+		{"銀色鉄道 第1話 予告.mkv", "銀色鉄道 e1 PV extra"},
+		{"은빛 철도 3회 예고편의 비밀.mkv", "은빛 철도 e3 episode"},
+	})
+}
+
+func TestTextAfterASpecialIsItsTitle(t *testing.T) {
+	for name, want := range map[string]string{
+		"Silver Rail OVA Night Train.mkv":          "Night Train",
+		"은빛 철도 특별편 야간열차.mkv":                       "야간열차",
+		"은빛 철도 - 번외편 - 야간열차.mkv":                   "야간열차",
+		"Silver.Rail.OVA.1080p.BluRay.x264-QT.mkv": "",
+		"[Quiet] Silver Rail OVA [1080p].mkv":      "",
+		"[Quiet] Silver Rail - OAD 02 [1080p].mkv": "",
+		"[Quiet] Silver Rail OVA 2 - Harbour.mkv":  "Harbour",
+		"Silver Rail OVA (Uncensored) [1080p].mkv": "",
+		"[Quiet] Silver Rail - OVA (BD 1080p).mkv": "",
+	} {
+		if got := Parse(name).EpisodeTitle; got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestTitleBeforeASeasonInsideTheTitle(t *testing.T) {
+	for name, want := range map[string]string{
+		"은빛 철도 3기 등불마을편 11화.mkv":    "은빛 철도",
+		"은빛 철도 시즌3 등불마을 11화.mkv":    "은빛 철도",
+		"銀色鉄道 第2期 灯火編 第3話.mkv":      "銀色鉄道",
+		"은빛 철도/등불 마을편/03화.mkv":      "은빛 철도 등불 마을편",
+		"銀色鉄道/灯火編/03.mkv":           "銀色鉄道 灯火編",
+		"은빛 철도/등불 마을편/은빛 철도 3화.mkv": "은빛 철도 등불 마을편",
+	} {
+		if got := Parse(name).Titles; !slices.ContainsFunc(got, func(x Title) bool { return x.Text == want }) {
+			t.Errorf("%s: got %v, want %s among them", name, got, want)
+		}
+	}
+}
