@@ -260,8 +260,12 @@ func (c *scoredContender) weighStyle(s Series) {
 	if c.entry != nil && len(c.entry.Genres) > 0 {
 		genres = c.entry.Genres
 	}
-	switch {
-	case slices.Contains(genres, genreAnimation):
+	live := slices.ContainsFunc(s.Files, func(f File) bool { return f.Release.Folder.Live })
+	switch animated := slices.Contains(genres, genreAnimation); {
+	case animated && live:
+		c.addReason("animation", weightNotAnimation, "animation, in a folder of live action")
+	case live:
+	case animated:
 		c.addReason("animation", weightAnimation, "animation")
 	case len(genres) > 0 && s.FansubStyle:
 		c.addReason("animation", weightNotAnimationFansub, "not animation, although the name looks like anime")

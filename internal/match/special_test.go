@@ -25,6 +25,23 @@ func TestFolderOfSpecialsStatesNoNumber(t *testing.T) {
 	}
 }
 
+func TestFolderOfDramasIsOfLiveAction(t *testing.T) {
+	anime := series(61, "Salt King", "塩の王", 2012, season(1, "1-38@2012-06-04")).alt("소금 왕국")
+	drama := series(62, "Salt Kingdom", "소금 왕국", 2019, season(1, "1-6@2019-01-25"))
+	drama.Genres = []int{18}
+	for path, want := range map[string]string{
+		"소금 왕국 2화.mkv":           "tv 61 S01E02",
+		"드라마/소금 왕국/소금 왕국 2화.mkv": "tv 62 S01E02",
+		"Dramas/소금 왕국 2화.mkv":    "tv 62 S01E02",
+		"애니/소금 왕국 2화.mkv":        "tv 61 S01E02",
+	} {
+		got := decideOne(&world{entries: []*Entry{anime, drama}}, release.Parse(path))
+		if outcome(got) != want {
+			t.Errorf("%s: got %s (%s), want %s\nsteps: %v", path, outcome(got), got.Reason, want, got.Steps)
+		}
+	}
+}
+
 func TestTitleBeforeAnArcIsNotSure(t *testing.T) {
 	salt := series(51, "Salt Harbor", "塩港", 2018, season(1, "1-12@2018-04-07"), season(2, "1-12@2019-04-06"),
 		season(3, "1-13@2020-04-04").named("등대 마을편")).alt("소금 항구")

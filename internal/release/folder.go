@@ -70,6 +70,7 @@ func (s *stages) applyFolders(r *Release, dirs []string) {
 		text := s.nameInShow(r, &self, dirs[i:])
 		w := strings.ToLower(strings.TrimSpace(text))
 		kind := folderKind(w)
+		r.Folder.Live = r.Folder.Live || folders()["live"][w]
 		if kind == "film" {
 			inFilms = inFilms || i == 0
 			if r.Kind == Unknown && len(r.Episodes)+len(r.Seasons)+len(r.Folder.Seasons) == 0 {

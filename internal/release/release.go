@@ -81,6 +81,7 @@ type FolderInfo struct {
 	Special bool   // season 0 is only read from a folder such as "Specials" or "OVA"
 	Year    int
 	Extra   bool // a folder such as "Extras", "NCOP", "Trailers"
+	Live    bool // a folder such as "Dramas", in which nothing is animation
 }
 
 // Release is what was read from a name and its folders. Missing text is "", a
