@@ -44,6 +44,7 @@ var errorRules = []rule{
 // responseRules classify exchanges with a response. The first rule that matches decides.
 var responseRules = []rule{
 	{"a gateway that is pointed at itself, by others or at once", isGatewayLoop, ratelimit.Misconfigured},
+	{"a gateway's refusal until somebody changes that, as when it is offline", isGatewayStop, ratelimit.Client},
 	{"a gateway's refusal for the time being, such as no permission in time", isGatewayDeferral, ratelimit.Deferred},
 	{"429, whatever the body", statusBetween(429, 429), ratelimit.Throttled},
 	{
@@ -130,6 +131,11 @@ func hasRefusedRedirect(x exchange) bool {
 // error.
 func isGatewayDeferral(x exchange) bool {
 	return x.apiError.Gateway != "" && (x.status == 429 || x.status > 500)
+}
+
+// isGatewayStop reports whether a gateway sends nothing until a person changes that. Trying again would only take time.
+func isGatewayStop(x exchange) bool {
+	return slices.Contains([]string{"cacheonly", "offline", "no_account", "credentials"}, x.apiError.Gateway)
 }
 
 func retryAt(resp *http.Response) time.Time {

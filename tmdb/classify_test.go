@@ -35,6 +35,11 @@ var answerRows = []struct {
 	},
 	{"a gateway in Sleep", 503, `{"success":false,"status_code":9,"anivault":{"code":"1004"}}`, ratelimit.Deferred},
 	{
+		"a gateway in CacheOnly", 503, `{"success":false,"status_code":9,"anivault":{"reason":"cacheonly"}}`,
+		ratelimit.Client,
+	},
+	{"an offline gateway", 503, `{"success":false,"status_code":9,"anivault":{"reason":"offline"}}`, ratelimit.Client},
+	{
 		"a gateway whose TMDB fails", 502, `{"success":false,"status_code":43,"anivault":{"code":"1006"}}`,
 		ratelimit.Deferred,
 	},

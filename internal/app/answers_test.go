@@ -61,6 +61,11 @@ func TestAnswersThatAreNotTMDBsHaveTheirCode(t *testing.T) {
 			report.CodeUpstream,
 			"the gateway refused this request: there is only /3 here",
 		},
+		"a gateway in CacheOnly": {
+			answering{503, `{"status_code":9,"status_message":"requests are paused","anivault":{"reason":"cacheonly"}}`},
+			report.CodeBlocked,
+			"the gateway refused this request: requests are paused",
+		},
 		"TMDB's own 404 with 200": {
 			answering{200, `{"success":false,"status_code":34}`},
 			report.CodeNotFound,

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -60,10 +59,12 @@ func Explain(err error) (report.Code, lang.Text) {
 	case errors.Is(err, tmdb.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return report.CodeNotFound, textWithoutURL(err)
 	case errors.As(err, &answer):
-		if answer.Gateway != "" {
+		switch lasts := answer.Outcome() == ratelimit.Client; {
+		case answer.Gateway != "" && lasts && answer.HTTPStatus > 500:
+			return report.CodeBlocked, gatewayRefusalText(answer)
+		case answer.Gateway != "":
 			return report.CodeUpstream, gatewayRefusalText(answer)
-		}
-		if answer.Outcome() == ratelimit.Client {
+		case lasts:
 			return report.CodeInternal, lang.TextOf(answer)
 		}
 		return report.CodeUpstream, lang.TextOf(answer)
@@ -72,8 +73,6 @@ func Explain(err error) (report.Code, lang.Text) {
 	case errors.As(err, new(net.Error)), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF),
 		errors.Is(err, syscall.ECONNRESET): // the connection ended in the middle of an answer
 		return report.CodeNetwork, lang.Textf("TMDB could not be reached: %s", networkText(err))
-	case errors.Is(err, context.DeadlineExceeded):
-		return report.CodeRequestTimeout, textWithoutURL(err)
 	}
 	return report.CodeInternal, textWithoutURL(err)
 }

@@ -252,9 +252,8 @@ func refusalOf(err error) *refusal {
 			return refuse(reasonUpstream, "")
 		case tmdb.ConfigNotHTTP:
 			return refuse(reasonMalformed, "")
-		default:
-			return refuse(reasonTLS, "")
 		}
+		return refuse(reasonTLS, "")
 	case errors.As(err, new(*tmdb.DecodeError)), errors.As(err, new(*ratelimit.BodyTooLargeError)),
 		errors.Is(err, cache.ErrUnexpected304):
 		return refuse(reasonMalformed, "")
@@ -290,8 +289,6 @@ func blockedReason(b *ratelimit.BlockedError) *reason {
 	return reasonSleep
 }
 
-const defaultRetryAfter = 60
-
 // retryAfter returns the value of Retry-After in seconds, 0 for no such field.
 func (r *refusal) retryAfter(now time.Time) int {
 	told := r.status == http.StatusTooManyRequests || r.status == http.StatusServiceUnavailable
@@ -303,7 +300,7 @@ func (r *refusal) retryAfter(now time.Time) int {
 	case !r.retryAt.IsZero():
 		wait = r.retryAt.Sub(now)
 	case wait == 0 && r.code != "1002" && r.code != "1008":
-		return defaultRetryAfter
+		return 60
 	}
 	return wholeSeconds(wait)
 }

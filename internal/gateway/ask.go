@@ -253,10 +253,8 @@ func (r *upstreamResult) whyStale() string {
 		return reasonPause.name
 	case r.status >= 400:
 		return reasonUpstream.name
-	case r.staleReason != "":
+	case r.staleReason != "" || r.status == 0:
 		return r.staleReason
-	case r.status == 0:
-		return ""
 	}
 	return reasonMalformed.name
 }

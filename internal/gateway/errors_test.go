@@ -51,7 +51,7 @@ func TestDocumentsHaveEachRefusal(t *testing.T) {
 
 // Who is refused because TMDB's last 429 asks for two seconds may come back after two, not after a minute.
 func TestA429SaysWhenToComeBack(t *testing.T) {
-	for header, want := range map[string]int{"2": 2, "": defaultRetryAfter} {
+	for header, want := range map[string]int{"2": 2, "": 60} {
 		resp := &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{}}
 		if header != "" {
 			resp.Header.Set("Retry-After", header)
