@@ -51,6 +51,8 @@ type organizeRun struct {
 	planner *organize.Planner
 	folders folderRoots // the source roots without a PATH argument
 	started time.Time
+	pins    *pins.Set // with inPlace
+	warned  []string  // the paths of pins with an offset that a warning has named
 
 	omittedLines int // of the plan, which is taller than the terminal
 }
@@ -204,13 +206,12 @@ func (o *organizeRun) prepare(cmd *cobra.Command, args []string) error {
 		}
 		o.options.Mode = organize.ModeMove
 	}
-	if o.options.Renumber {
-		set, err := pins.Open(o.cfg.Dirs.Data).Load()
-		if err != nil {
+	if o.inPlace {
+		if o.pins, err = pins.Open(o.cfg.Dirs.Data).Load(); err != nil {
 			return err
 		}
 		o.options.IsOrderPinned = func(file string) bool {
-			p, known := set.ForPath(file)
+			p, known := o.pins.ForPath(file)
 			return known && p.Order != ""
 		}
 	}
@@ -227,12 +228,7 @@ func (o *organizeRun) templateError(err error) error {
 		return err
 	}
 	t := o.cfg.Organize.Template
-	key := "organize.template.movie"
-	for name, text := range map[string]string{"show": t.Show, "season": t.Season, "episode": t.Episode} {
-		if text == bad.Template {
-			key = "organize.template." + name
-		}
-	}
+	names := map[string]string{t.Show: "show", t.Season: "season", t.Movie: "movie", t.Episode: "episode"}
 	reason := lang.Textf("%s, at character %d", bad.Problem, bad.Position)
 	if bad.Field != "" {
 		names, _ := organize.FieldNames()
@@ -240,13 +236,21 @@ func (o *organizeRun) templateError(err error) error {
 			reason = lang.Textf("%s; did you mean %s?", reason, "{"+near+"}")
 		}
 	}
-	return o.cfg.ErrorFor(key, reason)
+	return o.cfg.ErrorFor("organize.template."+names[bad.Template], reason)
 }
 
 func (o *organizeRun) Match(r report.Record) error {
 	if len(o.options.Sources) == 0 {
 		if err := o.folders.add(o, filepath.Dir(r.Path)); err != nil {
 			return err
+		}
+	}
+	if o.inPlace && r.Source == "pin" {
+		abs, _ := filepath.Abs(r.Path)
+		if p, known := o.pins.ForPath(abs); known && p.Offset != 0 && !slices.Contains(o.warned, p.Path) {
+			o.warned = append(o.warned, p.Path)
+			o.f.warn("the pin of %s adds %d to the numbers in names each time: remove it after this run: anivault unpin %s",
+				ui.Printable(p.Path), p.Offset, ui.ShellWord(p.Path))
 		}
 	}
 	r.Path = filepath.ToSlash(r.Path)

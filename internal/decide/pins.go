@@ -65,11 +65,8 @@ func (c *runPins) add(ctx context.Context, p pins.Pin) error {
 }
 
 func absolutePath(path string) string {
-	path = filepath.FromSlash(path)
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
+	abs, _ := filepath.Abs(filepath.FromSlash(path)) // it fails only without a working directory
+	return abs
 }
 
 func (c *runPins) splitByPin(s series) []series {

@@ -33,10 +33,9 @@ type Options struct {
 
 // Entry is an entry of a folder as a walk saw it.
 type Entry struct {
-	Name string
-	Info *fsx.Info // of a regular file with a video's name; nil for others
-
-	Ignored bool // an ignore file or an exclude lists it; false for a video: see File.Skip
+	Name    string
+	Info    *fsx.Info // of a regular file with a video's name; nil for others
+	Ignored bool      // an ignore file or an exclude lists it; false for a video: see File.Skip
 }
 
 // File is a video, or something that the walk skipped.

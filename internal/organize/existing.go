@@ -200,7 +200,7 @@ func (f *folder) existingVideos() []existingVideo {
 		for i := range f.items {
 			item := &f.items[i]
 			isDisc := item.Type == TypeDir && discFolder().MatchString(item.Name)
-			if isDisc || item.Type != TypeDir && library.IsVideo(item.Name) {
+			if isDisc || item.Type != TypeDir && library.IsVideo(item.Name) && !strings.HasPrefix(item.Name, "._") {
 				r := release.Parse(path.Join(path.Base(f.path), item.Name))
 				if !r.Extra && !library.IsExtraName(item.Name) {
 					f.parsedVideos = append(f.parsedVideos, existingVideo{joinPath(f.path, item.Name), r})

@@ -93,6 +93,11 @@ func TestAnExistingLibraryGetsNoDuplicates(t *testing.T) {
 			},
 		},
 		{
+			"what macOS notes of an episode is no episode", nil, tree("/in/a.mkv", "/out/"+ours+"/Season 01/._Show S01E01.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > " + ours + "/Season 01/" + file},
+		},
+		{
 			"another release of the episode is in another season's folder", nil,
 			tree("/in/a.mkv", "/out/"+ours+"/Season 1 Part 2/Show S01E01.mkv", "/out/"+ours+"/extras/Show S01E01.mkv"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
