@@ -188,14 +188,6 @@ func (f *folderCache) removeCreated(used []bool) (failed error) {
 	return failed
 }
 
-func (f *folderCache) removeCreatedFrom(first int) {
-	for i := len(f.run.Dirs) - 1; i >= first; i-- {
-		if f.run.Dirs[i].New {
-			_, _ = f.removeIfEmpty(i) // if a folder remains, the following rename fails
-		}
-	}
-}
-
 func (f *folderCache) removeIfEmpty(i int) (gone bool, _ error) {
 	d := &f.run.Dirs[i]
 	parent, err := f.get(d.Parent)

@@ -129,14 +129,6 @@ func (m *mark) encode() []byte {
 	return append(fmt.Appendf(text, crcFormat, crc32.Checksum(text, crc32cTable)), '\n')
 }
 
-func readMark(line []byte) (m mark, whole bool) {
-	at := len(line) - len(fmt.Sprintf(crcFormat, 0))
-	if at < 0 || string(line[at:]) != fmt.Sprintf(crcFormat, crc32.Checksum(line[:at], crc32cTable)) {
-		return m, false
-	}
-	return m, json.Unmarshal(line, &m) == nil
-}
-
 // replay applies the marks and returns the offset for the next one. An incomplete last line comes from an interrupted
 // write, and the next mark overwrites it. Other unreadable lines are counted as damaged and skipped.
 func (p *progress) replay(text []byte) (end int) {
@@ -147,7 +139,10 @@ func (p *progress) replay(text []byte) (end int) {
 			return end
 		}
 		end += len(line) + 1
-		if m, ok := readMark(line); ok {
+		var m mark
+		at := len(line) - len(fmt.Sprintf(crcFormat, 0))
+		if at >= 0 && string(line[at:]) == fmt.Sprintf(crcFormat, crc32.Checksum(line[:at], crc32cTable)) &&
+			json.Unmarshal(line, &m) == nil {
 			p.applyMark(&m)
 		} else {
 			p.damagedMarks++

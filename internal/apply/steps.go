@@ -98,7 +98,11 @@ func (w *worker) renameBack(o *op, target lazyObservation, from, to place) *Prob
 		return asProblem(err)
 	}
 	if i, made := w.run.NewFolders[from]; made {
-		w.dirs.removeCreatedFrom(i) // the run has created a folder with the file's old name
+		for n := len(w.run.Dirs) - 1; n >= i; n-- { // the run has created a folder with the file's old name
+			if w.run.Dirs[n].New {
+				_, _ = w.dirs.removeIfEmpty(n) // if a folder remains, the rename fails
+			}
+		}
 	}
 	p := w.rename(o, target.dir, to, into, from, false)
 	switch {
