@@ -50,13 +50,13 @@ func (l *listing) open(path string) (err error) {
 }
 
 func (l *listing) entries(scope *ignoreScope, abs string) []Entry {
-	out := make([]Entry, len(l.items))
+	out, infos := make([]Entry, len(l.items)), make([]fsx.Info, 0, l.videos)
 	for i := range l.items {
 		it := &l.items[i]
 		out[i].Name = it.name
 		if it.isVideo && !it.isLink && it.err == nil && it.info.Type.IsRegular() {
-			info := it.info
-			out[i].Info = &info
+			infos = append(infos, it.info)
+			out[i].Info = &infos[len(infos)-1]
 		}
 		if !it.isVideo {
 			_, out[i].Ignored = scope.ignoreReason(abs+it.name, it.isFolder())
@@ -117,14 +117,6 @@ func relativePath(dir, path string) (rel string, ok bool) {
 		return "", true
 	}
 	return strings.CutPrefix(path, withSeparator(dir))
-}
-
-func (l *linkTracker) addRootFile(realPath string, video bool) bool {
-	if l.rootFiles[realPath] || video && l.entered[filepath.Dir(realPath)] {
-		return false
-	}
-	l.rootFiles[realPath] = true
-	return true
 }
 
 // MaxLine is the maximum length of a list's entry, in bytes. Paths are far shorter.

@@ -21,7 +21,8 @@ var wordSets = wordlist.Sets(wordsText)
 
 // isListed reports whether a name, in any case and normal form, is in a section of words.txt.
 func isListed(section, name string) bool {
-	return wordSets()[section][strings.ReplaceAll(strings.ToLower(norm.NFC.String(name)), "_", " ")]
+	words := wordSets()[section]
+	return words[name] || words[strings.ReplaceAll(strings.ToLower(norm.NFC.String(name)), "_", " ")]
 }
 
 func extension(name string) string { return strings.TrimPrefix(filepath.Ext(name), ".") }

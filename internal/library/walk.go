@@ -169,8 +169,11 @@ func (w *Walker) walkRootFile(ctx context.Context, path, abs string, info fs.Fil
 
 func (w *Walker) emitRootFile(ctx context.Context, path, abs string, file File) error {
 	real, err := filepath.EvalSymlinks(filepath.Dir(abs))
-	if err == nil && !w.links.addRootFile(filepath.Join(real, file.Name), IsVideo(file.Name)) {
-		return nil
+	if realPath := filepath.Join(real, file.Name); err == nil {
+		if w.links.rootFiles[realPath] || IsVideo(file.Name) && w.links.entered[filepath.Dir(realPath)] {
+			return nil
+		}
+		w.links.rootFiles[realPath] = true
 	}
 	out := Dir{Path: filepath.Dir(path), Abs: filepath.Dir(abs), Files: []File{file}, IsRootFile: true}
 	if file.Skip != SkipNotVideo && file.Skip != SkipSidecar && file.Skip != SkipBrokenLink {
@@ -233,7 +236,11 @@ func (w *Walker) readDir(ctx context.Context, f folder) (out Dir, below []folder
 	if readErr != nil || slices.ContainsFunc(list.items, isIgnoreFile) {
 		patterns, err := readIgnoreFile(f.path, ignoresCase)
 		readErr = errors.Join(readErr, err)
-		scope = w.addIgnoreFile(scope, patterns, f.abs)
+		if len(w.excludes.list) == 0 {
+			scope = scope.extendedBy(patterns, f.abs)
+		} else {
+			scope = &ignoreScope{patterns: scope.patterns, base: scope.base, parent: scope.parent.extendedBy(patterns, f.abs)}
+		}
 	}
 	if f.skipReason == "" && !f.isRoot && isExtrasFolder(f.name, list.items, f.parent) {
 		f.skipReason = SkipExtras
@@ -340,13 +347,6 @@ func (w *Walker) classify(
 		file.Skip = skipByName(file.Name)
 	}
 	return true
-}
-
-func (w *Walker) addIgnoreFile(s *ignoreScope, list patterns, abs string) *ignoreScope {
-	if len(w.excludes.list) == 0 {
-		return s.extendedBy(list, abs)
-	}
-	return &ignoreScope{patterns: s.patterns, base: s.base, parent: s.parent.extendedBy(list, abs)}
 }
 
 func (w *Walker) emit(ctx context.Context, d Dir) error {
