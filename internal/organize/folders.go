@@ -72,7 +72,7 @@ type folder struct {
 	byFoldedName map[string][]*Item // by FoldName; nil until it is needed
 
 	subfolders   map[string][]string // names by ID and by title; nil until it is needed
-	byNFO        map[Entry][]string  // names of folders without an ID, by the work in their NFO; nil until it is needed
+	byNFO        map[string]Entry    // the works in the NFOs of folders without an ID, by name; nil until it is needed
 	parsedVideos []existingVideo     // nil until it is needed
 
 	videos []*video // the planned videos whose source is this folder
@@ -89,6 +89,9 @@ func (f *folder) find(name string) *Item {
 
 // findSimilar returns the entries whose names are equal to name after FoldName.
 func (f *folder) findSimilar(name string) []*Item {
+	if len(f.items) == 0 {
+		return nil
+	}
 	if f.byFoldedName == nil {
 		f.byFoldedName = make(map[string][]*Item, len(f.items))
 		for i := range f.items {

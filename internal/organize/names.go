@@ -208,7 +208,7 @@ func (n *namer) renderComponents(t Template, v *fieldValues, suffixLen int) (pat
 // FoldName returns a key for comparing names. If two names differ only in case, Unicode normalization or invisible
 // characters, some file system takes them for the same name, and their keys are equal.
 func FoldName(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+	if utf8.RuneCountInString(s) == len(s) { // ASCII
 		return strings.ToLower(s)
 	}
 	// Fold maps lower-case Cherokee to upper case and the reverse, so convert to lower case first.

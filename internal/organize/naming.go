@@ -29,7 +29,8 @@ type plannedEntry struct {
 	exists     bool          // the folder already exists, perhaps under another name
 	code       Code
 	why        lang.Text
-	folders    []*targetFolder // the folder and those in it; nil until they are listed
+	folders    []*targetFolder       // the folder and those in it; nil until they are listed
+	seasons    map[int]*targetFolder // the folders of its seasons, once they are known
 	videos     []*video
 	filmVideos []*video // all files of the film, including editions in other folders
 }
@@ -41,7 +42,7 @@ func (p *Planner) nameVideos() {
 	for _, v := range p.videos {
 		key := entryKey{v.work.Entry, v.anime, v.target}
 		if v.entry = entries[key]; v.entry == nil {
-			v.entry = &plannedEntry{}
+			v.entry = &plannedEntry{seasons: map[int]*targetFolder{}}
 			entries[key] = v.entry
 			order = append(order, v.entry)
 		}
@@ -176,16 +177,21 @@ func (p *Planner) nameEpisode(e *plannedEntry, v *video) {
 	v.labelSinglePart()
 	n := &p.namers[v.target]
 	values := p.fieldValues(v)
+	file, code := n.renderPath(p.opts.Layout.Episode, &values, v.suffixLen())
+	inPlace := p.opts.renamesInPlace(v)
+	if in := e.seasons[v.named.Season]; in != nil && code == "" && !inPlace {
+		v.setTarget(in, file)
+		return
+	}
 	season, seasonCode := n.renderPath(p.opts.Layout.Season, &values, 0)
-	file, fileCode := n.renderPath(p.opts.Layout.Episode, &values, v.suffixLen())
-	if code := cmp.Or(seasonCode, fileCode); code != "" {
+	if code = cmp.Or(seasonCode, code); code != "" {
 		v.skip(code, "")
 		return
 	}
 	if folder, name := path.Split(file); folder != "" {
 		season, file = joinPath(season, strings.TrimSuffix(folder, "/")), name
 	}
-	if !p.opts.renamesInPlace(v) {
+	if !inPlace {
 		season, v.code, v.why = p.folders.findSeasonFolder(p.folders.contents(v.target, e.folder), season, v.named.Season)
 		if v.code != "" {
 			return
@@ -195,6 +201,9 @@ func (p *Planner) nameEpisode(e *plannedEntry, v *video) {
 	if in.code != "" {
 		v.skip(in.code, in.why)
 		return
+	}
+	if p.opts.Layout.Name != CustomLayout && !inPlace { // other templates may have more fields than the season
+		e.seasons[v.named.Season] = in
 	}
 	v.setTarget(in, file)
 }

@@ -21,24 +21,18 @@ type nfoPlanner struct {
 	unnamedOrders []string           // the folders of shows for whose order <displayorder> has no word
 }
 
-// takenNFOs returns, by the target name of an NFO, the source that is copied there.
-func takenNFOs(videos []*video) map[nameKey]string {
-	taken := map[nameKey]string{}
-	for _, v := range videos {
-		for i := range v.ops {
-			if strings.HasSuffix(strings.ToLower(v.ops[i].To), ".nfo") {
-				taken[v.nameKeyOf(v.ops[i].To)] = joinPath(v.dir.path, v.ops[i].Source)
-			}
-		}
-	}
-	return taken
-}
-
 func (p *nfoPlanner) addNFOs(videos []*video) {
 	if !p.opts.NFO.Enabled && !p.opts.NFO.ForOrders && !p.opts.Renumber {
 		return
 	}
-	p.taken = takenNFOs(videos)
+	p.taken = map[nameKey]string{}
+	for _, v := range videos {
+		for i := range v.ops {
+			if RoleOf(v.ops[i].To) == RoleNFO {
+				p.taken[v.nameKeyOf(v.ops[i].To)] = joinPath(v.dir.path, v.ops[i].Source)
+			}
+		}
+	}
 	shows := map[*plannedEntry]bool{}
 	for _, v := range videos {
 		if v.kind != kindVideo || v.isBeingRenamed {

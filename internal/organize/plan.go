@@ -242,10 +242,10 @@ func RoleOf(name string) Role {
 		return role
 	}
 	switch {
-	case library.IsSubtitle(name):
-		return RoleSubtitle
 	case library.IsVideo(name):
 		return RoleVideo
+	case library.IsSubtitle(name):
+		return RoleSubtitle
 	}
 	return RoleOther
 }

@@ -86,9 +86,11 @@ func (o *Options) newNamer(target int) namer {
 // Planner makes a plan from the records of a match. It is not safe for concurrent use.
 type Planner struct {
 	opts          *Options
-	namers        []namer    // one for each target
-	lastFacts     workFacts  // the facts in the last record, before cleaning
-	lastCleaned   *workFacts // the cleaned form of lastFacts
+	namers        []namer      // one for each target
+	lastFacts     workFacts    // the facts in the last record, before cleaning
+	lastCleaned   *workFacts   // the cleaned form of lastFacts
+	lastTags      releaseTags  // as lastFacts
+	lastCleanTags *releaseTags // the cleaned form of lastTags
 	folders       *folderIndex
 	nfos          nfoPlanner
 	recordFolders map[string]*recordFolder // the folders of the records, by their path in the records
@@ -177,7 +179,7 @@ func NewPlanner(o Options, disk Disk) *Planner {
 	p := &Planner{
 		opts: &o, folders: folders, nfos: nfoPlanner{opts: &o, folders: folders},
 		recordFolders: map[string]*recordFolder{}, reportedFiles: map[*Item]bool{}, lastCleaned: &workFacts{},
-		conflicts: conflictGroups{}, ownedFiles: map[*Item]bool{},
+		conflicts: conflictGroups{}, ownedFiles: map[*Item]bool{}, lastCleanTags: &releaseTags{},
 	}
 	for i := range o.Targets {
 		p.namers = append(p.namers, o.newNamer(i))
@@ -189,8 +191,7 @@ func NewPlanner(o Options, disk Disk) *Planner {
 // or nil if they are not known. details itself may be nil too.
 func (p *Planner) Plan(details func(Entry) *nfo.Entry) *Result {
 	p.folders.details = details
-	p.skipOutsideSources()
-	p.skipSecondHardLinks()
+	p.skipOutsideAndSecondLinks()
 	p.assignSidecars()
 	var extras []*video // their targets depend on those of the videos around them
 	p.videos = slices.DeleteFunc(p.videos, func(v *video) bool {
@@ -220,9 +221,13 @@ func (p *Planner) Plan(details func(Entry) *nfo.Entry) *Result {
 	return p.makeResult()
 }
 
-func (p *Planner) skipSecondHardLinks() {
-	firsts := map[[2]uint64]*video{} // by device and inode
+func (p *Planner) skipOutsideAndSecondLinks() {
+	firsts := make(map[[2]uint64]*video, len(p.videos)) // by device and inode
 	for _, v := range p.videos {
+		if v.source = p.opts.sourceIndex(v.dir.path); v.source < 0 {
+			v.skip(CodeOutsidePath, lang.Textf("%s", v.dir.path))
+			continue
+		}
 		key := [2]uint64{v.item.Device, v.item.Inode}
 		first, known := firsts[key]
 		switch {
@@ -261,14 +266,14 @@ func dropSkipped(videos []*video) []*video {
 
 func (d *folderIndex) unlistedFolders(videos []*video) []string {
 	var dirs []string
-	seen := map[string]bool{}
+	seen := map[*targetFolder]bool{}
 	for _, v := range videos {
-		if v.folder == nil || v.folder.dir != nil { // a video without a target folder will be skipped
+		if v.folder == nil || v.folder.dir != nil || seen[v.folder] { // a video without a target folder will be skipped
 			continue
 		}
+		seen[v.folder] = true
 		dir := joinPath(d.opts.Targets[v.target].Path, v.folder.path)
-		if _, known := d.listedFolders[dir]; !known && !seen[dir] {
-			seen[dir] = true
+		if _, known := d.listedFolders[dir]; !known {
 			dirs = append(dirs, dir)
 		}
 	}

@@ -53,7 +53,7 @@ func (p *Planner) readRecord(v *video, r *report.Record) {
 	}
 	v.facts = p.lastCleaned
 	if q := r.Parsed; q != nil {
-		v.titleInName = strings.Clone(q.Title)
+		v.titleInName = q.Title
 		read := releaseTags{
 			part: q.Part, version: q.Version, resolution: q.Resolution, source: q.Source, video: q.Video, audio: q.Audio,
 			group: q.Group, edition: q.Edition, crc: q.Checksum,
@@ -61,7 +61,10 @@ func (p *Planner) readRecord(v *video, r *report.Record) {
 		if q.Absolute {
 			read.absolute = ui.Numbers(q.Episodes, "-") // such as "12.5", or "3-4" for several
 		}
-		v.tags = n.cleanTags(read)
+		if read != p.lastTags { // those of a release's files are equal
+			p.lastTags, p.lastCleanTags = read, n.cleanTags(read)
+		}
+		v.tags = p.lastCleanTags
 	}
 	v.work = Work{Entry: Entry{Kind: r.Kind, ID: r.TMDBID}, Confidence: lowestConfidence(r)}
 	v.order = cmp.Or(r.Order, orders.TMDB)
@@ -204,15 +207,6 @@ func (p *Planner) recordFolderOf(recordDir string) *recordFolder {
 		p.recordFolders[at.recordDir] = at
 	}
 	return at
-}
-
-func (p *Planner) skipOutsideSources() {
-	for _, v := range p.videos {
-		if v.source = p.opts.sourceIndex(v.dir.path); v.source < 0 {
-			v.skip(CodeOutsidePath, lang.Textf("%s", v.dir.path))
-		}
-	}
-	p.videos = dropSkipped(p.videos)
 }
 
 func (o *Options) sourceIndex(dir string) int {

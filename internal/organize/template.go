@@ -211,7 +211,9 @@ func hasField(nodes []node, f field) bool {
 // fieldValues holds the text of each field: cleaned names and unpadded numbers. Empty fields are "".
 type fieldValues [fieldCount]string
 
-func (t Template) render(v *fieldValues) string { return string(appendRendered(nil, t.nodes, v)) }
+func (t Template) render(v *fieldValues) string {
+	return string(appendRendered(make([]byte, 0, 128), t.nodes, v))
+}
 
 func appendRendered(b []byte, nodes []node, v *fieldValues) []byte {
 	for i := range nodes {

@@ -97,7 +97,12 @@ func (d *folderIndex) findWorkFolders(in *folder, v *video, edition string, titl
 	if v.anime > 0 || !titles && len(found) > 0 {
 		return found // an NFO or a title of an anime is of the whole entry
 	}
-	found = append(found, d.filterByEdition(in, v, d.foldersByNFO(in)[v.work.Entry], edition)...)
+	for name, of := range d.worksByNFO(in) {
+		if of == v.work.Entry {
+			found = append(found, d.filterByEdition(in, v, []string{name}, edition)...)
+		}
+	}
+	slices.Sort(found)
 	if !titles {
 		return found
 	}
@@ -127,7 +132,8 @@ func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string
 	}
 	noOtherWork := func(key string) []string {
 		return slices.DeleteFunc(d.filterByEdition(in, v, d.subfoldersBy(in, key), edition), func(name string) bool {
-			return v.hasOtherID(name) || catalogueOf(name) == "anidb" || d.hasNFOOfOther(in, v.work.Entry, name)
+			ofNFO, hasNFO := d.worksByNFO(in)[name]
+			return v.hasOtherID(name) || catalogueOf(name) == "anidb" || hasNFO && ofNFO != v.work.Entry
 		})
 	}
 	found := noOtherWork(titleKey(title, ui.Number(v.facts.year)))
@@ -236,12 +242,12 @@ func (d *folderIndex) filterByEdition(in *folder, v *video, names []string, edit
 	})
 }
 
-// foldersByNFO returns the subfolders without an ID in their names, by the work that their NFO is about.
-func (d *folderIndex) foldersByNFO(in *folder) map[Entry][]string {
+// worksByNFO returns the works that the NFOs of subfolders without an ID in their names are about, by these names.
+func (d *folderIndex) worksByNFO(in *folder) map[string]Entry {
 	if in.byNFO != nil {
 		return in.byNFO
 	}
-	in.byNFO = map[Entry][]string{}
+	in.byNFO = map[string]Entry{}
 	for i := range in.items {
 		item := &in.items[i]
 		if item.Type != TypeDir || parseFolderName(item.Name).ids != nil {
@@ -249,8 +255,7 @@ func (d *folderIndex) foldersByNFO(in *folder) map[Entry][]string {
 		}
 		for _, file := range workNFOs(item.Name) {
 			if id := d.idInNFO(path.Join(in.path, item.Name, file.name), file.kind); id > 0 {
-				entry := Entry{Kind: file.kind, ID: id}
-				in.byNFO[entry] = append(in.byNFO[entry], item.Name)
+				in.byNFO[item.Name] = Entry{Kind: file.kind, ID: id}
 				break
 			}
 		}
@@ -263,16 +268,6 @@ func (d *folderIndex) idInNFO(file, kind string) int {
 	text, _ := d.disk.ReadEnds(file)
 	_, id := nfo.IsAbout(text, kind, 0)
 	return id
-}
-
-// hasNFOOfOther reports whether a folder without an ID in its name has an NFO about another work.
-func (d *folderIndex) hasNFOOfOther(in *folder, entry Entry, name string) bool {
-	for other, names := range d.foldersByNFO(in) {
-		if other != entry && slices.Contains(names, name) {
-			return true
-		}
-	}
-	return false
 }
 
 // findSeasonFolder returns the name of a season's folder in a show's folder. That is the planned name if it exists.
