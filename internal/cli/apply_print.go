@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -25,7 +26,7 @@ func (a *applyRun) reportOutcome(ctx context.Context, out *apply.Outcome) error 
 	s := summarizeRun(a, out)
 	var err error
 	if a.format == "ndjson" {
-		err = a.printRecords(out, &s)
+		err = a.printRecords(out.Run, slices.Values(out.Results), &s)
 	} else {
 		err = printResults(a.f, "", out, a.problemLine)
 	}
@@ -178,12 +179,11 @@ func problemText(p *apply.Problem) string {
 	return text
 }
 
-func (a *applyRun) printRecords(out *apply.Outcome, s *report.OrganizeSummary) error {
+func (a *applyRun) printRecords(run string, results iter.Seq[apply.Result], s *report.OrganizeSummary) error {
 	w := newJSONLines(a.f.streams.Out)
-	for i := range out.Results {
-		r := &out.Results[i]
+	for r := range results {
 		op := report.Op{
-			Run: out.Run, N: r.N, Unit: r.Unit, Action: r.Verb.String(), Role: string(organize.RoleOf(r.Target)),
+			Run: run, N: r.N, Unit: r.Unit, Action: r.Verb.String(), Role: string(organize.RoleOf(r.Target)),
 			Source: r.Source, Target: r.Target, Status: string(r.Status),
 		}
 		if 0 < r.Unit && r.Unit <= len(a.units) {
@@ -197,7 +197,7 @@ func (a *applyRun) printRecords(out *apply.Outcome, s *report.OrganizeSummary) e
 		w.put(&op)
 	}
 	for i := range a.skipped {
-		op := skippedOp(out.Run, &a.skipped[i])
+		op := skippedOp(run, &a.skipped[i])
 		w.put(&op)
 	}
 	if s != nil {

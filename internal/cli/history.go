@@ -202,7 +202,7 @@ func showRun(c invocation, f *factory, e *apply.Engine) error {
 	}
 	warnDamagedJournal(f, out)
 	if c.format == "ndjson" {
-		return (&applyRun{f: f}).printRecords(out, nil)
+		return (&applyRun{f: f}).printRecords(out.Run, slices.Values(out.Results), nil)
 	}
 	fmt.Fprintln(f.streams.Out, runLine(&run, atWork))
 	return printResults(f, "  ", out, func(r *apply.Result) string {
@@ -359,7 +359,7 @@ func (a *applyRun) verify(ctx context.Context, cfg *config.Config, args []string
 	}
 	warnDamagedJournal(a.f, out)
 	if a.format == "ndjson" {
-		err = a.printRecords(out, nil)
+		err = a.printRecords(out.Run, slices.Values(out.Results), nil)
 	} else {
 		err = printResults(a.f, "", out, func(r *apply.Result) string {
 			if r.Status == apply.StatusOK {

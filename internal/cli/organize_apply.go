@@ -285,19 +285,20 @@ func sortUnowned(of map[string]int) []report.Unowned {
 
 // printOps prints the plan as NDJSON, in the records of apply.
 func (o *organizeRun) printOps(r *organize.Result) error {
-	out := &apply.Outcome{Run: r.ID}
-	for i := range r.Units {
-		u := &r.Units[i]
-		for k := range u.Ops {
-			op := &u.Ops[k]
-			out.Results = append(out.Results, apply.Result{
-				N: len(out.Results) + 1, Unit: i + 1, Verb: op.Verb, Status: apply.StatusPlanned,
-				Source: r.SourcePath(u, op), Target: r.TargetPath(u, op),
-			})
+	a, n := o.applyRun(r), 0
+	return a.printRecords(r.ID, func(yield func(apply.Result) bool) {
+		for i := range r.Units {
+			u := &r.Units[i]
+			for k := range u.Ops {
+				n++
+				op := &u.Ops[k]
+				yield(apply.Result{
+					N: n, Unit: i + 1, Verb: op.Verb, Status: apply.StatusPlanned,
+					Source: r.SourcePath(u, op), Target: r.TargetPath(u, op),
+				})
+			}
 		}
-	}
-	a := o.applyRun(r)
-	return a.printRecords(out, a.planSummary)
+	}, a.planSummary)
 }
 
 func skippedOp(run string, l *organize.SkippedFile) report.Op {
