@@ -272,6 +272,16 @@ func TestEachTroubleOfTheLimiterIsReportedOnceAndItsEndToo(t *testing.T) {
 			status(200*time.Second, ratelimit.Sleep, answered), // resumed, and TMDB has not been asked since
 			"limiter: over: no requests are sent to TMDB (CacheOnly, operator)",
 		},
+		{
+			status(201*time.Second, ratelimit.Sleep, func(st *ratelimit.Status) { // resumed, but TMDB's pause goes on
+				st.Failures, st.PauseUntil = 0, st.At.Add(time.Hour)
+			}),
+			"limiter: TMDB asked for a long pause, so requests were stopped",
+		},
+		{
+			status(202*time.Second, ratelimit.Sleep, answered),
+			"limiter: over: TMDB asked for a long pause, so requests were stopped",
+		},
 		{status(300*time.Second, ratelimit.HalfOpen, answered), ""}, // TMDB answered the last probe, and nobody asks
 		{status(301*time.Second, ratelimit.Sleep, begun), ""},       // the next one fails
 		{status(362*time.Second, ratelimit.Sleep, nil), "limiter: TMDB has not answered for more than a minute"},

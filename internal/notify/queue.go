@@ -201,9 +201,8 @@ func (q *Queue) Send(ctx context.Context) error {
 	defer release()
 	var failures []error
 	for i := range q.targets {
-		t := &q.targets[i]
-		if err := q.sendTo(ctx, t); err != nil {
-			failures = append(failures, lang.Error("%s: %w", t.Name(), err))
+		if err := q.sendTo(ctx, &q.targets[i]); err != nil {
+			failures = append(failures, lang.Error("%s: %w", q.targets[i].Name(), err))
 		}
 	}
 	return errors.Join(failures...)
@@ -218,8 +217,7 @@ func (q *Queue) sendTo(ctx context.Context, t *config.NotifyTarget) error {
 		for _, w := range due[1:] {
 			all.Folders = append(all.Folders, w.Notice.Folders...)
 		}
-		slices.Sort(all.Folders)
-		all.Folders = slices.Compact(all.Folders)
+		all.Folders = slices.Compact(slices.Sorted(slices.Values(all.Folders)))
 		failure = send(ctx, q.client, t, &all)
 	}
 	for _, w := range due {
@@ -291,6 +289,8 @@ func findings(st *ratelimit.Status, blocked time.Duration) []finding {
 	switch {
 	case st.State == ratelimit.CacheOnly:
 		limiter.trouble = lang.Textf("no requests are sent to TMDB (CacheOnly, %s)", st.Cause)
+	case st.State == ratelimit.Sleep && st.PauseUntil.Sub(st.At) > sleepPatience: // also after CacheOnly was resumed
+		limiter.trouble = "TMDB asked for a long pause, so requests were stopped"
 	case blocked >= sleepPatience:
 		limiter.trouble = "TMDB has not answered for more than a minute"
 	}
