@@ -10,8 +10,8 @@ import (
 
 // Operator shows and changes the limiter of a store from outside. Every process follows at its next request.
 //
-// Methods that change something return ErrNotShared, with the cause, if the store has lost contact with the other
-// processes.
+// Methods that change something change nothing and return ErrNotShared, with the cause, if the store has lost contact
+// with the other processes.
 type Operator struct{ Store Store }
 
 // Status returns the status of the limiter as a process with this tuning and these accounts would see it.
@@ -24,7 +24,13 @@ func (o Operator) Status(ctx context.Context, t Tuning, accounts ...Account) (St
 }
 
 func (o Operator) update(ctx context.Context, change func(Instant, *Snapshot) error) error {
-	if err := o.Store.Update(ctx, change); err != nil {
+	err := o.Store.Update(ctx, func(at Instant, s *Snapshot) error {
+		if at.Alone != nil {
+			return core.ErrUnchanged
+		}
+		return change(at, s)
+	})
+	if err != nil {
 		return err
 	}
 	if s, ok := o.Store.(core.Sharing); ok {

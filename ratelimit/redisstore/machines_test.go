@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -54,9 +55,41 @@ func TestAnOperatorReachesAllMachines(t *testing.T) {
 	}
 	sender.proxy.SetDown(true)
 	other, _ := sender.open()
-	if _, _, err := (ratelimit.Operator{Store: other}).Resume(t.Context()); !errors.Is(err, ratelimit.ErrNotShared) {
-		t.Errorf("resume without the server = %v", err)
+	desperate := ratelimit.Operator{Store: other}
+	err = desperate.Tune(t.Context(), map[string]string{"rate_base": "3"}, time.Hour)
+	if !errors.Is(err, ratelimit.ErrNotShared) {
+		t.Errorf("tune without the server = %v", err)
 	}
+	seen, err = desperate.Status(t.Context(), ratelimit.Default())
+	if err != nil || seen.Tuning.RateBase == 3 {
+		t.Errorf("a change that was refused is in force: rate_base is %v, %v", seen.Tuning.RateBase, err)
+	}
+}
+
+// What a machine did alone reaches the others as soon as the server is back, even if nobody asks there.
+func TestAnIdleMachineReturnsByItself(t *testing.T) {
+	server := redistest.Start(t)
+	m, other := newMachine(t, server), newMachine(t, server)
+	l := m.limiter(ratelimit.Default())
+	p, err := l.Acquire(t.Context())
+	must(t, err)
+	m.proxy.SetDown(true)
+	p.Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: ratelimit.Wait{Duration: time.Minute, Present: true}})
+	if got := m.events.kinds(); !slices.Equal(got, []string{"coordinator_lost"}) {
+		t.Fatalf("without the server: %v", got)
+	}
+	time.Sleep(time.Second)
+	m.proxy.SetDown(false)
+	st, _ := other.open()
+	for range 40 {
+		seen, err := ratelimit.Operator{Store: st}.Status(t.Context(), ratelimit.Default())
+		must(t, err)
+		if seen.PauseUntil.After(time.Now()) && slices.Contains(m.events.kinds(), "coordinator_back") {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Errorf("2 s after the server is back the other machine knows of no pause: %v", m.events.kinds())
 }
 
 // One of four machines has lost its network, not the coordinator: it sleeps alone, and the others keep the whole rate,

@@ -1,6 +1,7 @@
 package shared
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,17 +31,14 @@ func (s *Store) goAlone(cause error, last *core.Snapshot) {
 		s.alone.cause = cause
 		return
 	}
-	switch w.Event {
-	case "coordinator_lost":
+	switch {
+	case s.coordinator != nil:
 		w.Parts = s.machineCount(last)
-	case "lock_degraded":
+	case w.Event == "lock_degraded":
 		w.Parts = max(s.living(), 2)
-	case "state_newer":
+	case w.Event == "state_newer":
 		w.Parts = 2
-		if s.coordinator != nil {
-			w.Parts = s.machineCount(last)
-		}
-	case "state_shared":
+	case w.Event == "state_shared":
 		w.Parts = max(s.living(), s.opts.Processes)
 	default:
 		w.Parts = s.opts.Processes
@@ -78,10 +76,7 @@ func (s *Store) detach(last *core.Snapshot, now core.Instant) {
 }
 
 func (s *Store) living() int {
-	if n := s.Living(); n > 0 {
-		return n
-	}
-	return s.opts.Processes
+	return cmp.Or(max(s.Living(), 0), s.opts.Processes)
 }
 
 // shouldRetryShared reports whether to try the shared state again. A busy lock costs nothing to try.

@@ -62,6 +62,7 @@ type Store struct {
 	closed       bool
 	lastDuration time.Duration // of the last Exchange
 	alone        *detached     // nil: the shared state is in use
+	willRejoin   bool          // a timer will call rejoin
 	warnings     warningLog
 
 	snap       core.Snapshot
@@ -242,6 +243,10 @@ func (s *Store) run(ctx context.Context, batch []*request) {
 		}
 		s.goAlone(trouble, s.lastSnapshot())
 	}
+	if s.coordinator != nil && !s.willRejoin {
+		s.willRejoin = true
+		time.AfterFunc(RetryEvery/4, s.rejoin)
+	}
 	if s.alone.fallback != nil {
 		s.alone.runOnFallback(ctx, batch)
 		return
@@ -251,6 +256,20 @@ func (s *Store) run(ctx context.Context, batch []*request) {
 	for _, r := range batch {
 		r.call(now, &s.alone.Snapshot)
 	}
+}
+
+// rejoin returns to the shared state if it works again, so that the others learn what this process did alone even if it
+// asks for nothing more.
+func (s *Store) rejoin() {
+	s.turn <- struct{}{}
+	s.willRejoin = false
+	<-s.turn
+	_ = s.Update(context.Background(), func(at core.Instant, _ *core.Snapshot) error {
+		if at.Alone != nil {
+			return core.ErrUnchanged
+		}
+		return nil
+	})
 }
 
 func fail(batch []*request, err error) {
