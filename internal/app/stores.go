@@ -98,7 +98,8 @@ func coordinatorOptions(cfg *config.Config) redisstore.Options {
 		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
 	}
 	return redisstore.Options{
-		Address: cfg.Redis.Address, Password: cfg.Redis.Password.Reveal(), CA: cfg.Redis.CA, Prefix: cfg.Redis.Prefix,
+		Address: cfg.Redis.Address, Password: cfg.Redis.Password.Reveal(), PasswordFile: cfg.Redis.PasswordFile,
+		CA: cfg.Redis.CA, Prefix: cfg.Redis.Prefix,
 		Upstream: strings.ToLower(u.Scheme + "://" + u.Hostname() + ":" + port), Dir: machineStateDir(cfg),
 	}
 }

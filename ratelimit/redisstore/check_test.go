@@ -53,6 +53,28 @@ func TestTheRuleIsEnough(t *testing.T) {
 	})
 }
 
+// A password that has changed is read from its file at the next connection.
+func TestANewPasswordNeedsNoRestart(t *testing.T) {
+	server := redistest.Start(t)
+	do := func(words ...string) {
+		t.Helper()
+		_, err := server.Do(words...)
+		must(t, err)
+	}
+	do(strings.Fields(strings.Replace(redisstore.Options{}.ACLRule("anivault"), ">PASSWORD", ">first", 1))...)
+	file := filepath.Join(t.TempDir(), "password")
+	must(t, os.WriteFile(file, []byte("first\r\nrest\n"), 0o600))
+	st := unhurried(t, redisstore.Options{
+		Address: address(t, "redis://anivault@"+server.Addr), Password: "first", PasswordFile: file, Upstream: "test",
+		Dir: t.TempDir(),
+	})
+	must(t, (ratelimit.Operator{Store: st}).Reset(t.Context(), false))
+	do("ACL", "SETUSER", "anivault", "resetpass", ">second")
+	must(t, os.WriteFile(file, []byte("second\n"), 0o600))
+	do("CLIENT", "KILL", "USER", "anivault")
+	must(t, (ratelimit.Operator{Store: st}).Reset(t.Context(), false))
+}
+
 // The error says in its own words why a server can't be used, without user and password.
 func TestCheckSaysWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()

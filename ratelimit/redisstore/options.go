@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,10 +24,13 @@ import (
 type Options struct {
 	Address  Address
 	Password string // replaces the password of Address; "": no replacement
-	CA       []byte // PEM certificates of the authorities to trust with TLS; nil: the system's
-	Prefix   string // start of all keys; "": anivault
-	Upstream string // scheme://host:port of the limited upstream; each upstream has keys of its own
-	Dir      string // a folder where this machine's processes find each other; "": each process counts as a machine
+	// PasswordFile is a file whose first line is the password, read for each new connection, so that the password can
+	// change meanwhile. If it can't be read, Password applies. "": no file.
+	PasswordFile string
+	CA           []byte // PEM certificates of the authorities to trust with TLS; nil: the system's
+	Prefix       string // start of all keys; "": anivault
+	Upstream     string // scheme://host:port of the limited upstream; each upstream has keys of its own
+	Dir          string // a folder where this machine's processes find each other; "": each process counts as a machine
 
 	Turn    time.Duration // how long a process may have the turn; 0 means 250 ms
 	Timeout time.Duration // how long the server may take to answer; 0 means 250 ms
@@ -64,6 +68,13 @@ func (o *Options) client() (*redis.Client, error) {
 		MaxRetries: -1, ContextTimeoutEnabled: true,
 		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout,
 		PoolSize: 4, PoolTimeout: o.Timeout, DisableIdentity: true,
+	}
+	if o.PasswordFile != "" {
+		ro.CredentialsProvider = func() (user, password string) {
+			text, _ := os.ReadFile(o.PasswordFile)
+			line, _, _ := strings.Cut(string(text), "\n")
+			return a.user, cmp.Or(strings.TrimRight(line, "\r"), ro.Password)
+		}
 	}
 	if !a.tls {
 		return redis.NewClient(ro), nil
