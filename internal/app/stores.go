@@ -93,10 +93,7 @@ func ReadCacheStats(ctx context.Context, cfg *config.Config) (cache.Stats, error
 
 func coordinatorOptions(cfg *config.Config) redisstore.Options {
 	u := cfg.TMDB.BaseURL
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
-	}
+	port := cmp.Or(u.Port(), map[string]string{"https": "443", "http": "80"}[u.Scheme])
 	return redisstore.Options{
 		Address: cfg.Redis.Address, Password: cfg.Redis.Password.Reveal(), PasswordFile: cfg.Redis.PasswordFile,
 		CA: cfg.Redis.CA, Prefix: cfg.Redis.Prefix,

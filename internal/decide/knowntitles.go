@@ -247,13 +247,8 @@ func (d *Deciders) byKnownTitles(ctx context.Context, s *series) (out resolution
 
 // noContraryEvidence reports whether neither a year nor a reason with a negative weight speaks against an entry.
 func noContraryEvidence(s match.Series, res match.Resolution) bool {
-	if !hasYear(res.Entry, s.Year) {
-		return false
-	}
-	for _, c := range res.Candidates {
-		if slices.ContainsFunc(c.Reasons, func(r match.Reason) bool { return r.Weight < 0 }) {
-			return false
-		}
-	}
-	return true
+	speaksAgainst := func(r match.Reason) bool { return r.Weight < 0 }
+	return hasYear(res.Entry, s.Year) && !slices.ContainsFunc(res.Candidates, func(c match.Candidate) bool {
+		return slices.ContainsFunc(c.Reasons, speaksAgainst)
+	})
 }

@@ -118,10 +118,7 @@ func (c *scoredContender) addReason(name string, w float64, detail lang.Text) {
 }
 
 func (c *scoredContender) weighYear(s Series) {
-	y := s.Year
-	if y == 0 {
-		y = c.match.fileSequel.Year
-	}
+	y := cmp.Or(s.Year, c.match.fileSequel.Year)
 	if y == 0 {
 		return
 	}

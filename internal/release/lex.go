@@ -202,12 +202,7 @@ func isLetterRune(r rune) bool {
 	if r < 0x250 { // Latin-1 and extensions
 		return r >= 0xC0 && r != '×' && r != '÷' || r == 'ª' || r == 'º' || r == 'µ'
 	}
-	for _, s := range symbolRanges {
-		if r >= s[0] && r <= s[1] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(symbolRanges[:], func(s [2]rune) bool { return r >= s[0] && r <= s[1] })
 }
 
 func isCJK(r rune) bool {

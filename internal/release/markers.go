@@ -1,6 +1,7 @@
 package release
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -278,9 +279,7 @@ func markDaiPart(p *markerStage, i int) bool {
 }
 
 func (p *markerStage) setPart(from, to, n int) {
-	if p.part == 0 {
-		p.part = n
-	}
+	p.part = cmp.Or(p.part, n)
 	for k := from; k < to; k++ {
 		p.w.tokens[k].tag, p.w.tokens[k].weak = tagPart, true
 	}

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -206,12 +207,7 @@ func (c *cursor) accept(s string) bool {
 }
 
 func (c *cursor) acceptAny(words ...string) bool {
-	for _, w := range words {
-		if c.accept(w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, c.accept)
 }
 
 // readJoinWord reads a word between two numbers, with the spaces or dots around it: " to ", ".and.", "and".

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"strings"
@@ -78,10 +79,7 @@ func (t *table) writeFolder(b *strings.Builder, dir string) {
 		b.WriteByte('\n')
 	}
 	t.started, t.lastDir, t.lastEntry, t.lastReason, t.lastExplanation = true, dir, "", "", ""
-	if dir == "" {
-		dir = t.opts.DefaultFolder
-	}
-	if dir != "" {
+	if dir = cmp.Or(dir, t.opts.DefaultFolder); dir != "" {
 		t.writeLine(b, ui.Bold, ui.CutLeft(ui.Printable(dir), t.opts.Width))
 	}
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -158,12 +159,8 @@ func (p *pipeline) parse(b Batch) []*Line {
 		lines[i].Release.Path = f.Path // pins and grouping need the full path
 	}
 	const together = 64 // names parsed by one goroutine in a row
-	jobs := p.ParseJobs
-	if jobs == 0 {
-		jobs = runtime.GOMAXPROCS(0)
-	}
 	var g errgroup.Group
-	g.SetLimit(jobs)
+	g.SetLimit(cmp.Or(p.ParseJobs, runtime.GOMAXPROCS(0)))
 	for start := 0; start < len(lines); start += together {
 		g.Go(func() error {
 			for i := start; i < min(start+together, len(lines)); i++ {

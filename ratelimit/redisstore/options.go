@@ -22,11 +22,9 @@ import (
 
 // Options say which server to use and how.
 type Options struct {
-	Address  Address
-	Password string // replaces the password of Address; "": no replacement
-	// PasswordFile is a file whose first line is the password, read for each new connection, so that the password can
-	// change meanwhile. If it can't be read, Password applies. "": no file.
-	PasswordFile string
+	Address      Address
+	Password     string // replaces the password of Address; "": no replacement
+	PasswordFile string // its first line is the password, read anew for each connection; "" or unreadable: Password
 	CA           []byte // PEM certificates of the authorities to trust with TLS; nil: the system's
 	Prefix       string // start of all keys; "": anivault
 	Upstream     string // scheme://host:port of the limited upstream; each upstream has keys of its own

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -80,14 +81,9 @@ func (p *pendingChanges) remove(key valueKey) {
 
 func (p *pendingChanges) takeBatch() []change {
 	p.attemptedNumber = p.lastNumber
-	batch := make([]change, 0, len(p.values))
-	for _, c := range p.values {
-		batch = append(batch, c)
-	}
-	slices.SortFunc(batch, func(a, b change) int {
+	return slices.SortedFunc(maps.Values(p.values), func(a, b change) int {
 		return cmp.Or(cmp.Compare(a.bucket, b.bucket), cmp.Compare(a.key, b.key))
 	})
-	return batch
 }
 
 func (p *pendingChanges) markCommitted(batch []change) {

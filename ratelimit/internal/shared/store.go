@@ -258,8 +258,7 @@ func (s *Store) run(ctx context.Context, batch []*request) {
 	}
 }
 
-// rejoin returns to the shared state if it works again, so that the others learn what this process did alone even if it
-// asks for nothing more.
+// rejoin returns to the shared state if it works again, even if this process asks for nothing more.
 func (s *Store) rejoin() {
 	s.turn <- struct{}{}
 	s.willRejoin = false
