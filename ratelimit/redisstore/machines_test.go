@@ -74,7 +74,8 @@ func TestAnIdleMachineReturnsByItself(t *testing.T) {
 	p, err := l.Acquire(t.Context())
 	must(t, err)
 	m.proxy.SetDown(true)
-	p.Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: ratelimit.Wait{Duration: time.Minute, Present: true}})
+	asked := ratelimit.Wait{Duration: time.Minute, Present: true}
+	p.Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: asked})
 	if got := m.events.kinds(); !slices.Equal(got, []string{"coordinator_lost"}) {
 		t.Fatalf("without the server: %v", got)
 	}
