@@ -32,8 +32,12 @@ func (a *answers) Ask(_ context.Context, q Question) (Answer, error) {
 
 // Confirm keeps a choice once it has the wanted scope and place.
 func (a *answers) Confirm(_ context.Context, c Choice) (Verdict, error) {
-	if a.reach.Scope != "" && (c.Scope != a.reach.Scope || c.Place == nil && a.reach.Place != nil) {
-		return Verdict{Options: a.reach}, nil
+	want := ChoiceOptions{Scope: a.reach.Scope, Place: a.reach.Place}
+	if want.Scope == "" {
+		want.Scope = c.Scope
+	}
+	if c.Scope != want.Scope || c.Place == nil && want.Place != nil {
+		return Verdict{Options: want}, nil
 	}
 	var leads []string
 	for _, l := range c.Preview {
@@ -122,6 +126,15 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 			[]string{"Salt Harbor (2 files)"},
 			true,
 			ChoiceOptions{Scope: ByFiles, Place: &Place{1, []int{2}}},
+			[]string{"file [matched [2] matched [3]]"},
+		},
+		{
+			"a person, who says an episode of the files and presses Enter", files("Salt Harbor"), nil, nil,
+			[]Answer{bureauIs},
+			[]string{"tv/2 E2 pin", "tv/2 E3 pin"},
+			[]string{"Salt Harbor (2 files)"},
+			true,
+			ChoiceOptions{Place: &Place{1, []int{2}}},
 			[]string{"file [matched [2] matched [3]]"},
 		},
 		{

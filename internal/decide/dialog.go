@@ -362,8 +362,8 @@ func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note l
 		if v.Options.Place != nil && res.Entry != nil {
 			c.Note = missingEpisode(res.Entry, *v.Options.Place)
 		}
-		if c.Note == "" {
-			c.ChoiceOptions = v.Options
+		if c.Note == "" { // the season of these files need not be that of others with their title
+			c.Place, c.Scope = v.Options.Place, ByFiles
 		}
 	}
 }
