@@ -22,6 +22,7 @@ import (
 func completeNames(f *factory, root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.Long = "" // cobra's text has no translation
 		completion.Args, completion.RunE = noArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	for path, namesIn := range map[string]func(*config.Config) ([]string, error){
