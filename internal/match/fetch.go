@@ -77,8 +77,7 @@ func (j *resolveJob) fetchDetails(ctx context.Context) {
 
 // nextToFetch returns the index of the contender whose details can change the result most, -1 for none.
 func (j *resolveJob) nextToFetch() int {
-	next := -1
-	best := 0.0
+	next, best := -1, 0.0
 	spent := j.fetchLimits()
 	for i, c := range j.pool {
 		if !c.hasDetails() && spent(c) {

@@ -185,8 +185,7 @@ func IsPieceOfTitle(titles []release.Title, i int) bool {
 func searchText(s string) string {
 	s = norm.NFC.String(s)
 	var b strings.Builder
-	space := false
-	prev := ' '
+	space, prev := false, ' '
 	runes := []rune(s)
 	for i, r := range runes {
 		keep := unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
@@ -264,8 +263,7 @@ func firstWords(s string) string {
 	if len(w) < 2 || len(w) < 4 && withoutArcWord(w[len(w)-1]) == w[len(w)-1] {
 		return ""
 	}
-	n := min(max(2, len(w)/2), len(w)-1)
-	letters := 0
+	n, letters := min(max(2, len(w)/2), len(w)-1), 0
 	for i, x := range w {
 		letters += len(x)
 		if i+1 >= n && letters >= 8 {

@@ -311,12 +311,9 @@ func rankContenders(all []scoredContender) ranking {
 }
 
 func confidenceAt(ranked []scoredContender, i int) float64 {
-	own := ranked[i].score
-	rivals := 1.0
-	for j, o := range ranked {
-		if j != i {
-			rivals += math.Exp(calLead * (o.score - own))
-		}
+	own, rivals := ranked[i].score, 0.0
+	for _, o := range ranked {
+		rivals += math.Exp(calLead * (o.score - own))
 	}
 	return ranked[i].likelihood() / rivals
 }

@@ -203,8 +203,7 @@ func isSeasonCounter(r rune) bool { return strings.ContainsRune("季期기", r) 
 
 func (p lexer) lexCounter(t *token) int {
 	unit, size := utf8.DecodeRuneInString(p.w.text[t.end:])
-	after := p.w.text[t.end+size:]
-	end := t.end + size
+	end, after := t.end+size, p.w.text[t.end+size:]
 	width := t.end - t.start
 	next, _ := utf8.DecodeRuneInString(after)
 	switch {

@@ -328,7 +328,7 @@ func (p *words) isFilmCounter(i int) bool {
 	for first < i && p.tokens[first].bracket >= 0 {
 		first++
 	}
-	return film(first) || film(i-1) && p.inSameBracket(i-1, i) ||
+	return film(0) || film(first) || film(i-1) && p.inSameBracket(i-1, i) ||
 		film(i+1) && p.inSameBracket(i, i+1) && !p.isJoinedByPlus(i+1)
 }
 

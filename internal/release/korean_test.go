@@ -47,12 +47,16 @@ func TestTextAfterASpecialIsItsTitle(t *testing.T) {
 
 func TestTitleBeforeASeasonInsideTheTitle(t *testing.T) {
 	for name, want := range map[string]string{
-		"은빛 철도 3기 등불마을편 11화.mkv":    "은빛 철도",
-		"은빛 철도 시즌3 등불마을 11화.mkv":    "은빛 철도",
-		"銀色鉄道 第2期 灯火編 第3話.mkv":      "銀色鉄道",
-		"은빛 철도/등불 마을편/03화.mkv":      "은빛 철도 등불 마을편",
-		"銀色鉄道/灯火編/03.mkv":           "銀色鉄道 灯火編",
-		"은빛 철도/등불 마을편/은빛 철도 3화.mkv": "은빛 철도 등불 마을편",
+		"은빛 철도 3기 등불마을편 11화.mkv":            "은빛 철도",
+		"은빛 철도 시즌3 등불마을 11화.mkv":            "은빛 철도",
+		"銀色鉄道 第2期 灯火編 第3話.mkv":              "銀色鉄道",
+		"은빛 철도/등불 마을편/03화.mkv":              "은빛 철도 등불 마을편",
+		"KBS 대하드라마 은빛 철도 제3회.avi":           "은빛 철도",
+		"[극장판] 은빛 철도 25기 등불의 신부 (2022).mkv": "은빛 철도 등불의 신부",
+		"은빛 철도 하.mkv":                       "은빛 철도",
+		"은빛 철도 상편.mkv":                      "은빛 철도",
+		"銀色鉄道/灯火編/03.mkv":                   "銀色鉄道 灯火編",
+		"은빛 철도/등불 마을편/은빛 철도 3화.mkv":         "은빛 철도 등불 마을편",
 	} {
 		if got := Parse(name).Titles; !slices.ContainsFunc(got, func(x Title) bool { return x.Text == want }) {
 			t.Errorf("%s: got %v, want %s among them", name, got, want)

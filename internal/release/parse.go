@@ -150,8 +150,7 @@ func (s *stages) readFilmFolder(r *Release, base, folder string) bool {
 
 func (p *titleStage) findDetails() {
 	for i := range p.w.tokens {
-		t := &p.w.tokens[i]
-		inTitle := p.isInTitle(i)
+		t, inTitle := &p.w.tokens[i], p.isInTitle(i)
 		switch t.tag {
 		case tagResolution:
 			p.resolution = cmp.Or(p.resolution, t.word.value)

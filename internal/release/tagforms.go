@@ -21,8 +21,7 @@ func readChecksum(p *tagStage, i int) bool {
 
 // readResolution reads a resolution: "1080p", "720i", "1080p25", "1920x1080", "HD720", "1o8op", or "1080" among tags.
 func readResolution(p *tagStage, i int) bool {
-	w := p.w.lower(i)
-	height := ""
+	w, height := p.w.lower(i), ""
 	switch {
 	case p.w.tokens[i].class == number:
 		if height = standardResolutions[w]; height != "" && !p.w.isAloneInBracket(i) &&
@@ -330,7 +329,7 @@ func isIDGap(g string) bool {
 	return g == ": " || len(g) == 1 && strings.Contains("-=:_ /", g)
 }
 
-// readHanRemark tags a run of Han after the title that says what was done to the video: "双语字幕", "142分钟版", "豆瓣8.1分".
+// readHanRemark tags a run of Han after the title that says what was done to the video: "双语字幕", "142分钟版".
 func readHanRemark(p *tagStage, i int) bool {
 	w, from := p.w.word(i), i
 	counted := i > 0 && p.w.gapBefore(i) == "" && p.w.isPlainNumber(i-1) &&

@@ -37,6 +37,14 @@ func (p *titleStage) readTitlesInText() {
 	if s := p.marks.seasonSpan; s.from > p.layout.titleStart && s.to < p.end && len(p.titles) == 1 {
 		p.addTitle(p.layout.titleStart, s.from) // "제목 2기 부제", "題 第2期 副題"
 	}
+	for i := p.layout.titleStart; i+1 < p.end; i++ { // "KBS 대하드라마 제목"
+		if w := p.w.word(i); p.w.classAt(i) == cjk && strings.HasSuffix(w, "드라마") && w != "드라마" {
+			p.addTitle(i+1, p.end)
+		}
+	}
+	if isOneOf(p.w.word(p.end-1), "상", "하", "상편", "하편", "전편", "후편") { // one of two files of a film
+		p.addTitle(p.layout.titleStart, p.end-1)
+	}
 	if first != p.layout.titleStart {
 		for i := range p.titles {
 			p.titles[i].Text = strings.Trim(p.titles[i].Text, "「」『』")
