@@ -143,7 +143,7 @@ func (c *planChecker) checkExistingCopy(it *plannedOp, dir Dir, info Info) *Prob
 			return nil
 		}
 	case o.Verb != organize.VerbSymlink && info.Type == organize.TypeRegular &&
-		info.Size == o.Size && info.MTime == o.MTime:
+		info.Size == o.Size && o.MTime.IsCopiedAs(info.MTime):
 		from, err := c.folders.get(o.From.Dir)
 		if err != nil {
 			return asProblem(err)

@@ -147,7 +147,7 @@ func (d *folderIndex) isSameFile(dir, from *folder, item, other *Item, copies bo
 		return false
 	case item.Inode != 0 && item.Inode == other.Inode && item.Device == other.Device:
 		return true
-	case !copies, item.Size != other.Size, !item.MTime.isCopiedAs(other.MTime):
+	case !copies, item.Size != other.Size, !item.MTime.IsCopiedAs(other.MTime):
 		return false
 	}
 	a, errA := d.disk.ReadEnds(joinPath(from.path, item.Name))

@@ -72,8 +72,8 @@ type Stamp struct {
 // StampOf returns t as a Stamp.
 func StampOf(t time.Time) Stamp { return Stamp{Sec: t.Unix(), Nsec: int32(t.Nanosecond())} }
 
-// isCopiedAs reports whether t is s as a file system may store it, in units of 100 ns (NTFS, SMB) to 2 s (FAT).
-func (s Stamp) isCopiedAs(t Stamp) bool {
+// IsCopiedAs reports whether t is s as a file system may store it, in units of 100 ns (NTFS, SMB) to 2 s (FAT).
+func (s Stamp) IsCopiedAs(t Stamp) bool {
 	exact := time.Unix(s.Sec, int64(s.Nsec))
 	return s == t || slices.ContainsFunc([]time.Duration{100, 1000, 1e6, 1e7, 1e9, 2e9}, func(unit time.Duration) bool {
 		return StampOf(exact.Truncate(unit)) == t

@@ -438,12 +438,12 @@ func TestTimesOfCopies(t *testing.T) {
 	for _, copied := range []Stamp{
 		original, {1763661791, 123456700}, {1763661791, 123456000}, {1763661791, 120000000}, {1763661791, 0}, {1763661790, 0},
 	} {
-		if !original.isCopiedAs(copied) {
+		if !original.IsCopiedAs(copied) {
 			t.Errorf("%s is no copy of %s", copied, original)
 		}
 	}
 	for _, other := range []Stamp{{1763661791, 123456788}, {1763661791, 123456800}, {1763661792, 0}, {1763661789, 0}} {
-		if original.isCopiedAs(other) {
+		if original.IsCopiedAs(other) {
 			t.Errorf("%s counts as a copy of %s", other, original)
 		}
 	}
