@@ -909,6 +909,19 @@ func TestSidecarsFollowTheirVideo(t *testing.T) {
 			nil,
 		},
 		{
+			"folders of languages",
+			[]string{
+				"/in/Subs/English/[G] Show - 01 [1080p].srt", "/in/Subs/kor/Show 01.ass", "/in/Subs/kor/Show 01.ja.ass",
+				"/in/Subs/Signs/01.srt", "/in/Subs/English/more/[G] Show - 01 [1080p].srt",
+				"/in/Subs/Other/[G] Show - 01 [1080p].srt",
+			},
+			[]string{
+				"link Subs/English/[G] Show - 01 [1080p].srt > .en.srt", "link Subs/Signs/01.srt > .signs.srt",
+				"link Subs/kor/Show 01.ass > .ko.ass", "link Subs/kor/Show 01.ja.ass > .ja.ass",
+			},
+			nil,
+		},
+		{
 			"two of one name keep what tells them apart",
 			[]string{
 				"/in/Subs/[G] Show - 01 [1080p]/2_English.srt", "/in/Subs/[G] Show - 01 [1080p]/3_English.srt",

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
@@ -113,28 +112,38 @@ func (o *sidecarAssigner) assign() {
 	}
 }
 
+// assignSubtitles assigns what is in a folder of subtitles, and in those below it for a video or a language.
 func (o *sidecarAssigner) assignSubtitles(dir *folder, subfolder string) {
+	_, language := languageSuffix(path.Base(subfolder))
 	for i := range dir.items {
 		item := &dir.items[i]
-		if item.Type == TypeDir {
-			if number, rest, ok := o.matcher.Owner(item.Name); ok && rest == "" && !item.Ignored {
-				of := o.planner.folders.list(joinPath(dir.path, item.Name))
+		if item.Type == TypeDir && !item.Ignored && !strings.Contains(subfolder, "/") {
+			of := o.planner.folders.list(joinPath(dir.path, item.Name))
+			if left, rest := languageSuffix(item.Name); left == "" && rest != "" {
+				o.assignSubtitles(of, path.Join(subfolder, item.Name))
+			} else if number, rest, ok := o.matcher.Owner(item.Name); ok && rest == "" {
 				for k := range of.items {
 					if isSubtitleOrAudio(&of.items[k]) {
 						o.assignTo(number, sidecarByLanguage(of, k, path.Join(subfolder, item.Name)))
 					}
 				}
 			}
-			continue
 		}
 		if !isSubtitleOrAudio(item) {
 			continue
 		}
-		if number, rest, ok := o.matcher.Owner(item.Name); ok {
-			o.assignTo(number, sidecar{dir: dir, index: i, subfolder: subfolder, suffix: rest, title: path.Base(subfolder)})
-		} else {
-			o.assignTo(o.matcher.WithEpisodes(item.Name), sidecarByLanguage(dir, i, subfolder))
+		number, rest, ok := o.matcher.Owner(item.Name)
+		s := sidecar{dir: dir, index: i, subfolder: subfolder, suffix: rest, title: path.Base(subfolder)}
+		if !ok {
+			number, s = o.matcher.WithEpisodes(item.Name), sidecarByLanguage(dir, i, subfolder)
 		}
+		if _, own := languageSuffix(library.Stem(s.suffix)); own == "" && language != "" {
+			if !ok {
+				s.suffix, s.title = path.Ext(item.Name), library.Stem(item.Name)
+			}
+			s.suffix = language + s.suffix
+		}
+		o.assignTo(number, s)
 	}
 }
 
@@ -324,19 +333,11 @@ func languageSuffix(stem string) (left, suffix string) {
 }
 
 func lastWord(s string) string {
-	i := strings.LastIndexFunc(s, isSeparator)
-	if i < 0 {
-		return s
-	}
-	_, size := utf8.DecodeRuneInString(s[i:])
-	return s[i+size:]
+	return s[len(strings.TrimRightFunc(s, func(r rune) bool { return !isSeparator(r) })):]
 }
 
 func formatSuffix(language string, flags []string) string {
-	rest := ""
-	if language != "" {
-		rest = "." + language
-	}
+	rest := strings.TrimSuffix("."+language, ".")
 	slices.Reverse(flags)
 	for _, flag := range flags {
 		rest += "." + flag
