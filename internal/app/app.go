@@ -68,10 +68,18 @@ type App struct {
 	cachedMovies map[int]*tmdb.MovieRow // loaded by NFOEntry on first use
 }
 
+// maxWaitingSeries limits how many series wait for other processes' requests while the run decides others.
+const maxWaitingSeries = 32
+
 // Open opens everything for a run. It sends nothing. The caller must close the App.
 func Open(cfg *config.Config, opts Options) (*App, error) {
 	a := &App{cfg: cfg, started: time.Now()}
 	opts.givesUp = cfg.Tuning.AutoRecover == 0 && cfg.IsDefault("limiter.max_wait")
+	opts.OnCacheWait = func(ctx context.Context) {
+		if a.cache.WaitingRequests() < maxWaitingSeries {
+			run.FreeSlot(ctx)
+		}
+	}
 	if err := a.open(cfg, opts); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}

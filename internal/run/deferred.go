@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/match"
+	"golang.org/x/sync/semaphore"
 )
 
 // When a request about a series fails, the run defers the series and continues with others; no worker waits for it. It
@@ -95,7 +96,7 @@ func (a *deferredQueue) next() (q *seriesTask, wait time.Duration, over bool) {
 		a.waiting, a.lastRound = append(a.waiting, a.lastRound...), nil
 	}
 	if len(a.waiting) == 0 {
-		return nil, 0, a.inFlight == 0 && a.walkDone
+		return nil, time.Hour, a.inFlight == 0 && a.walkDone
 	}
 	first := slices.MinFunc(a.waiting, func(x, y *seriesTask) int { return x.due.Compare(y.due) })
 	if wait = time.Until(first.due); wait > 0 {
@@ -114,29 +115,23 @@ func (a *deferredQueue) closeAndDrain() []*seriesTask {
 	return left
 }
 
-func (p *pipeline) runDeferred(ctx context.Context, slots chan struct{}) {
+func (p *pipeline) runDeferred(ctx context.Context, slots *semaphore.Weighted) {
 	var resolving sync.WaitGroup
 	defer resolving.Wait()
 	for {
 		q, wait, over := p.deferred.next()
-		if over {
+		switch {
+		case over:
 			return
-		}
-		if q != nil {
-			select {
-			case slots <- struct{}{}:
-				resolving.Go(func() { p.decideSeries(ctx, q, slots) })
-			case <-ctx.Done():
-				p.finishGroup(ctx, q.recorder, q.batch, q.group)
-			}
+		case q != nil && slots.Acquire(ctx, 1) == nil:
+			resolving.Go(func() { p.decideSeries(ctx, q, slots) })
+			continue
+		case q != nil:
+			p.finishGroup(ctx, q.recorder, q.batch, q.group)
 			continue
 		}
-		timer := time.NewTimer(wait)
-		if wait == 0 {
-			timer.Stop()
-		}
 		select {
-		case <-timer.C:
+		case <-time.After(wait):
 		case <-p.deferred.changed:
 		case <-ctx.Done():
 			for _, q := range p.deferred.closeAndDrain() {
@@ -144,18 +139,27 @@ func (p *pipeline) runDeferred(ctx context.Context, slots chan struct{}) {
 			}
 			return
 		}
-		timer.Stop()
 	}
 }
 
-func (p *pipeline) decideSeries(ctx context.Context, q *seriesTask, slots <-chan struct{}) {
-	attempt := ctx
+type freeSlotKey struct{}
+
+// FreeSlot lets the run decide another series while the one whose request has ctx waits for another process.
+func FreeSlot(ctx context.Context) {
+	if free, ok := ctx.Value(freeSlotKey{}).(func()); ok {
+		free()
+	}
+}
+
+func (p *pipeline) decideSeries(ctx context.Context, q *seriesTask, slots *semaphore.Weighted) {
+	freeSlot := sync.OnceFunc(func() { slots.Release(1) })
+	attempt := context.WithValue(ctx, freeSlotKey{}, freeSlot)
 	if q.attempts != nil {
-		attempt = q.attempts.With(ctx)
+		attempt = q.attempts.With(attempt)
 	}
 	keep := func(f match.File, d match.Decision) { q.batch.lines[f.Index].Decision = d }
 	p.Decider.Decide(attempt, *q.group.series, keep)
-	<-slots
+	freeSlot()
 	if !p.deferred.putBack(q, p.Retry.MaxRetries) {
 		p.finishGroup(ctx, q.recorder, q.batch, q.group)
 	}

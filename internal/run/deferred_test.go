@@ -166,3 +166,55 @@ func TestARunThatIsInterruptedWaitsForNoSeriesThatIsSetAside(t *testing.T) {
 		}
 	})
 }
+
+// claimed is a decider that waits for another process's request about the titles that begin with "Claimed".
+type claimed struct {
+	mu      sync.Mutex
+	decided []string
+}
+
+func (d *claimed) Decide(ctx context.Context, s match.Series, decided func(match.File, match.Decision)) {
+	wait := 100 * time.Millisecond
+	if strings.HasPrefix(s.Title(), "Claimed") {
+		FreeSlot(ctx)
+		FreeSlot(ctx) // both of its requests wait
+		wait = time.Minute
+	}
+	time.Sleep(wait)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.decided = append(d.decided, s.Title())
+	for _, f := range s.Files {
+		decided(f, match.Decision{Outcome: match.Outcome{Status: match.Matched}})
+	}
+}
+
+func runClaimed(t *testing.T, titles []string, concurrent int) *claimed {
+	t.Helper()
+	var batches []Batch
+	for i, title := range titles {
+		batches = append(batches, batchOf(fmt.Sprintf("lib/%04d", i), title+" - 01.mkv"))
+	}
+	d := new(claimed)
+	p := &pipeline{Config: Config{Decider: d, MaxConcurrent: concurrent}}
+	if err := p.run(t.Context(), produce(batches...), func(*Line) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.decided) != len(titles) {
+		t.Errorf("decided %d of %d", len(d.decided), len(titles))
+	}
+	return d
+}
+
+func TestASeriesThatWaitsForAnotherProcessTakesNoSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		d := runClaimed(t, []string{"Claimed A", "Claimed B", "Claimed C", "First", "Second", "Third"}, 2)
+		if got := strings.Join(d.decided[:3], " "); strings.Contains(got, "Claimed") {
+			t.Errorf("first were decided %s", got)
+		}
+		if took := time.Since(begun); took > time.Minute+time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}

@@ -144,7 +144,7 @@ func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) e
 }
 
 func (p *pipeline) decideAll(ctx context.Context, found <-chan Batch, out chan<- outputPart) {
-	series := make(chan struct{}, max(1, p.MaxConcurrent))
+	series := semaphore.NewWeighted(max(1, int64(p.MaxConcurrent)))
 	var resolving sync.WaitGroup
 	resolving.Go(func() { p.runDeferred(ctx, series) })
 	defer resolving.Wait()
@@ -173,8 +173,7 @@ func (p *pipeline) gatherBatches(found <-chan Batch, batches []Batch) []Batch {
 	if p.Memory == nil || p.Refresh {
 		return batches
 	}
-	enough := time.NewTimer(lookupWait)
-	defer enough.Stop()
+	enough := time.After(lookupWait)
 	for files := len(b.Files); files < lookupFiles && len(batches) < maxLookupBatches; files += len(b.Files) {
 		select {
 		case b, ok = <-found:
@@ -182,14 +181,14 @@ func (p *pipeline) gatherBatches(found <-chan Batch, batches []Batch) []Batch {
 				return batches
 			}
 			batches = append(batches, b)
-		case <-enough.C:
+		case <-enough:
 			return batches
 		}
 	}
 	return batches
 }
 
-func (p *pipeline) startBatch(ctx context.Context, b *batchState, out chan<- outputPart, slots chan struct{},
+func (p *pipeline) startBatch(ctx context.Context, b *batchState, out chan<- outputPart, slots *semaphore.Weighted,
 	resolving *sync.WaitGroup,
 ) {
 	if b.Err != nil {
@@ -215,35 +214,29 @@ func (p *pipeline) startBatch(ctx context.Context, b *batchState, out chan<- out
 		keep = &recorder{pipeline: p, batch: b, unfinished: len(b.groups)}
 	}
 	for _, g := range b.groups {
-		if g.replayed {
-			for _, i := range g.files {
-				b.lines[i].storedRecord = &records[i]
+		var done func(i int)
+		switch {
+		case g.replayed:
+			done = func(i int) { b.lines[i].storedRecord = &records[i] }
+		case g.series == nil:
+			done = func(i int) {
+				b.lines[i].Decision.Status, b.lines[i].Decision.Reason = match.Skipped, b.lines[i].File.Skip
 			}
-			p.finishGroup(ctx, keep, b, g)
+		case slots.Acquire(ctx, 1) != nil:
+			done = func(i int) { b.lines[i].Decision.Err = context.Canceled }
+		default:
+			q := &seriesTask{batch: b, group: g, recorder: keep}
+			if p.Retry.NewCounter != nil {
+				q.attempts = p.Retry.NewCounter()
+			}
+			p.deferred.update(func() { p.deferred.inFlight++; p.deferred.firstTries++ })
+			resolving.Go(func() { p.decideSeries(ctx, q, slots) })
 			continue
 		}
-		if g.series == nil {
-			for _, i := range g.files {
-				b.lines[i].Decision = match.Decision{Outcome: match.Outcome{Status: match.Skipped, Reason: b.lines[i].File.Skip}}
-			}
-			p.finishGroup(ctx, keep, b, g)
-			continue
+		for _, i := range g.files {
+			done(i)
 		}
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-			for _, i := range g.files {
-				b.lines[i].Decision.Err = context.Canceled
-			}
-			p.finishGroup(ctx, keep, b, g)
-			continue
-		}
-		q := &seriesTask{batch: b, group: g, recorder: keep}
-		if p.Retry.NewCounter != nil {
-			q.attempts = p.Retry.NewCounter()
-		}
-		p.deferred.update(func() { p.deferred.inFlight++; p.deferred.firstTries++ })
-		resolving.Go(func() { p.decideSeries(ctx, q, slots) })
+		p.finishGroup(ctx, keep, b, g)
 	}
 }
 

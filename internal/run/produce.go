@@ -62,8 +62,7 @@ func Files(list io.ReadCloser, nulSeparated bool, options library.Options) Produ
 		alone := parsedParts(nil)
 		flush := func() error {
 			b := together
-			together = Batch{}
-			if len(b.Files) == 0 {
+			if together = (Batch{}); len(b.Files) == 0 {
 				return nil
 			}
 			return yield(b)
@@ -210,11 +209,9 @@ func isBelow(path, root string) bool {
 
 func folderName(dir string) string {
 	abs, err := filepath.Abs(dir)
-	if err != nil {
+	base := filepath.Base(abs)
+	if err != nil || base == string(filepath.Separator) || base == "." {
 		return ""
 	}
-	if base := filepath.Base(abs); base != string(filepath.Separator) && base != "." {
-		return base
-	}
-	return ""
+	return base
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/run/results"
@@ -137,12 +138,9 @@ func (p *pipeline) warnUnlessLocked(ctx context.Context, err error) {
 }
 
 func (b *Batch) isRememberable() bool {
-	for i := range b.Files {
-		if b.AbsDir != "" && b.Files[i].Skip == "" && b.Files[i].ModTime.IsZero() {
-			return false
-		}
-	}
-	return len(b.Files) > 0
+	return len(b.Files) > 0 && !slices.ContainsFunc(b.Files, func(f library.File) bool {
+		return b.AbsDir != "" && f.Skip == "" && f.ModTime.IsZero()
+	})
 }
 
 // recorder stores the decisions of a batch with one write, once all its groups are finished.
