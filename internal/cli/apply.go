@@ -106,8 +106,7 @@ func readPlan(f *factory, path string) (*organize.Plan, error) {
 		}
 		in = file
 	}
-	defer in.Close()
-	text, err := io.ReadAll(in)
+	text, err := io.ReadAll(f.untilSignal(in))
 	if err != nil {
 		return nil, lang.Error("read the plan: %w", err)
 	}

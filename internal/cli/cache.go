@@ -49,10 +49,7 @@ func newCacheList(f *factory) *cobra.Command {
 					e.Key, e.Status, e.Fresh(now), ui.Timestamp(e.FetchedAt), ui.Timestamp(e.ExpiresAt), len(e.Body),
 				})
 			}
-			state := "expired"
-			if e.Fresh(now) {
-				state = "fresh"
-			}
+			state := map[bool]string{true: "fresh", false: "expired"}[e.Fresh(now)]
 			_, err := fmt.Fprintf(f.streams.Out, "%-8s %d  %s  %s\n", state, e.Status,
 				e.FetchedAt.Local().Format(time.DateTime), ui.Printable(e.Key))
 			return err

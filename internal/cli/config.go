@@ -215,7 +215,7 @@ func askKey(ctx context.Context, f *factory, cfg *config.Config) (config.Key, er
 		}
 		return cfg.ReadKey(typed)
 	}
-	line, err := bufio.NewReader(io.LimitReader(f.streams.In, 64<<10)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(f.untilSignal(io.NopCloser(f.streams.In)), 64<<10)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return config.Key{}, lang.Error("read the token: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	_ "embed" // for exit codes and hints
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -167,6 +168,17 @@ func withSignals(parent context.Context) (ctx context.Context, stop func()) {
 		cancel(nil)
 		listener.Wait()
 	}
+}
+
+// readUntil returns a reader of in that fails with ctx's cause once ctx ends, even while in blocks.
+func readUntil(ctx context.Context, in io.ReadCloser) io.ReadCloser {
+	out, w := io.Pipe()
+	go func() {
+		_, err := io.Copy(w, in)
+		w.CloseWithError(errors.Join(err, in.Close()))
+	}()
+	context.AfterFunc(ctx, func() { w.CloseWithError(context.Cause(ctx)) })
+	return out
 }
 
 func exitStatusOfSignal(ctx context.Context) int {

@@ -286,7 +286,7 @@ func missingPathError(path string) error {
 
 func openInput(f *factory, path string) (io.ReadCloser, error) {
 	if path == "-" {
-		return io.NopCloser(f.streams.In), nil
+		return f.untilSignal(io.NopCloser(f.streams.In)), nil
 	}
 	in, err := os.Open(filepath.Clean(path))
 	if err != nil {
@@ -295,5 +295,5 @@ func openInput(f *factory, path string) (io.ReadCloser, error) {
 	if info, err := in.Stat(); err == nil && info.IsDir() {
 		return nil, errors.Join(usagef("check the path", "%s is a folder", ui.Printable(path)), in.Close())
 	}
-	return in, nil
+	return f.untilSignal(in), nil
 }

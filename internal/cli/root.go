@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -48,11 +49,12 @@ func Main(ctx context.Context, args []string, streams ui.Streams) (status int) {
 	root.SetErr(streams.Err)
 	ctx, stop := withSignals(ctx)
 	defer stop()
+	f.untilSignal = func(in io.ReadCloser) io.ReadCloser { return readUntil(ctx, in) }
 	err := root.ExecuteContext(ctx)
 	if err == nil && f.helpErr != nil {
 		f.started, err = true, f.helpErr // help functions return no error
 	}
-	if err != nil {
+	if err != nil && !errors.As(err, new(*signalError)) {
 		printError(streams, err)
 	}
 	if s := exitStatusOfSignal(ctx); s != 0 && !f.hasDrained {
@@ -74,10 +76,11 @@ func stripUsageBackticks(cmd *cobra.Command) {
 // factory has the streams, the environment and the global flags, from which all commands are built. It loads the
 // configuration and prints messages.
 type factory struct {
-	streams    ui.Streams
-	environ    []string
-	started    bool // the command line is valid and the command has begun to run
-	hasDrained bool // a service has shut down after a signal without an error
+	streams     ui.Streams
+	environ     []string
+	started     bool                              // the command line is valid and the command has begun to run
+	untilSignal func(io.ReadCloser) io.ReadCloser // see readUntil
+	hasDrained  bool                              // a service has shut down after a signal without an error
 
 	helpErr error         // the error of writing a help text
 	answers *bufio.Reader // see prompter

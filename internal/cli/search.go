@@ -162,9 +162,7 @@ func runSearch(ctx context.Context, f *factory, run *app.App, w decide.TitleSear
 			return exitErrorf(exitIncomplete, "leave out --offline to ask TMDB",
 				"neither the cache nor the index has the title %s", ui.Printable(w.Text))
 		}
-		return nil
-	}
-	if len(found) == 0 {
+	} else if len(found) == 0 {
 		f.say("TMDB has nothing with the title %s\n", ui.Printable(w.Text))
 	}
 	return nil

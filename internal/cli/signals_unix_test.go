@@ -6,11 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/anivault/anivault/internal/ui"
 )
 
 // The signal is known by its type: what any other cause says makes no difference.
@@ -96,6 +100,54 @@ func TestAnIgnoredInterruptStaysIgnored(t *testing.T) {
 	if got := exitStatusOfSignal(ctx); got != exitTerminated {
 		t.Errorf("status %d, want %d", got, exitTerminated)
 	}
+}
+
+// A program that writes into anivault's stdin may hang, and a signal to anivault alone must end it nevertheless.
+func TestASignalEndsACommandThatReadsStdin(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("ANIVAULT_TMDB_TOKEN", "none")
+	t.Setenv("ANIVAULT_TMDB_BASE_URL", "http://127.0.0.1:1")
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"} {
+		t.Setenv(name, "")
+	}
+	for _, line := range []string{
+		"parse", "match --names-from -", "match --files-from -", "apply -", "cache import",
+		"organize --from - --to " + t.TempDir(), "config init",
+	} {
+		t.Run(line, func(t *testing.T) {
+			in := silentReader{begun: make(chan struct{}, 10), never: make(chan struct{})}
+			defer close(in.never)
+			var errs strings.Builder
+			status := make(chan int, 1)
+			go func() {
+				status <- Main(t.Context(), strings.Fields(line), ui.Streams{In: in, Out: io.Discard, Err: &errs})
+			}()
+			select {
+			case <-in.begun:
+			case got := <-status:
+				t.Fatalf("ended before it read, with status %d: %s", got, errs.String())
+			}
+			if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case got := <-status:
+				if got != exitTerminated || strings.Contains(errs.String(), "terminated") {
+					t.Errorf("status %d, want %d; stderr: %s", got, exitTerminated, errs.String())
+				}
+			case <-time.After(10 * time.Second):
+				t.Error("still reading")
+			}
+		})
+	}
+}
+
+type silentReader struct{ begun, never chan struct{} }
+
+func (r silentReader) Read([]byte) (int, error) {
+	r.begun <- struct{}{}
+	<-r.never
+	return 0, io.EOF
 }
 
 func contextWithCause(cause error) context.Context {
