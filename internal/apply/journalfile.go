@@ -2,6 +2,7 @@ package apply
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 
@@ -145,11 +146,13 @@ func readSummary(dir Dir, id string, check bool) (*Run, error) {
 	}
 	p := newProgress(0, 0)
 	if err == nil {
-		p = newProgress(h.Files, h.Folders)
 		const few = 64 << 10 // zeros follow the last mark
 		text, err = readRange(file, marks, min(info.Size, marks+few))
 		if err == nil && len(text) == few && text[few-1] != 0 {
 			text, err = readRange(file, marks, info.Size)
+		}
+		if p = newProgress(0, h.Folders); bytes.Contains(text, []byte(`"file":`)) {
+			p = newProgress(h.Files, h.Folders)
 		}
 		p.replay(text)
 	}
