@@ -180,21 +180,21 @@ func problemText(p *apply.Problem) string {
 }
 
 func (a *applyRun) printRecords(run string, results iter.Seq[apply.Result], s *report.OrganizeSummary) error {
-	w := newJSONLines(a.f.streams.Out)
+	w, op := newJSONLines(a.f.streams.Out), &report.Op{}
 	for r := range results {
-		op := report.Op{
+		*op = report.Op{
 			Run: run, N: r.N, Unit: r.Unit, Action: r.Verb.String(), Role: string(organize.RoleOf(r.Target)),
 			Source: r.Source, Target: r.Target, Status: string(r.Status),
 		}
 		if 0 < r.Unit && r.Unit <= len(a.units) {
 			u := &a.units[r.Unit-1]
-			describeUnit(&op, u)
+			describeUnit(op, u)
 			op.Role = string(u.RoleIn(&organize.Op{Verb: r.Verb, To: r.Target}))
 		}
 		if r.Problem != nil {
 			op.Error = &report.OpError{Code: string(r.Problem.Code), Message: lang.TextOf(r.Problem)}
 		}
-		w.put(&op)
+		w.put(op)
 	}
 	for i := range a.skipped {
 		op := skippedOp(run, &a.skipped[i])

@@ -22,14 +22,12 @@ func (o *Options) renamesInPlace(v *video) bool {
 // compareWithExisting compares each video with the existing folders of its show or film. If the same file is there
 // under another name, it keeps that name or is renamed. A different file of the same episode or film is a conflict.
 func (p *Planner) compareWithExisting() (renamed []*video) {
-	sources := map[string]*video{} // planned videos that are in the library, by their paths there
 	var absent []*video
 	for _, v := range p.videos {
 		if v.code != "" || v.kind != kindVideo || p.opts.renamesInPlace(v) {
 			continue
 		}
 		if at, name := p.folders.findExisting(p.folders.searchFolders(v), v); name != "" {
-			dir := p.folders.contents(v.target, at)
 			if p.opts.RenameExisting {
 				renamed = append(renamed, p.planRenames(v, at, name)...)
 			}
@@ -39,7 +37,6 @@ func (p *Planner) compareWithExisting() (renamed []*video) {
 			}
 			v.stemLength = len(v.targetPath) - len(path.Ext(name))
 			v.isInPlace = true
-			sources[joinPath(dir.path, name)] = v
 			continue
 		}
 		absent = append(absent, v)
@@ -54,7 +51,7 @@ func (p *Planner) compareWithExisting() (renamed []*video) {
 		if p.opts.SkipCode != nil {
 			v.code = p.opts.SkipCode(v.item)
 		}
-		if v.code == "" && len(others) > 0 && !p.labelAsVersion(v, others, sources) {
+		if v.code == "" && len(others) > 0 && !p.labelAsVersion(v, others) {
 			v.skip(CodeExists, lang.Textf("%s", others[0].path))
 		}
 	}
@@ -262,14 +259,16 @@ func (v *video) isNamedBy(e *existingVideo) bool {
 
 // labelAsVersion labels a video so that it differs from other versions, if the user wants versions and the media server
 // supports them. For a video that comes from a planned source, it reads the tags from the source's name.
-func (p *Planner) labelAsVersion(v *video, others []*existingVideo, sources map[string]*video) bool {
+func (p *Planner) labelAsVersion(v *video, others []*existingVideo) bool {
 	if !p.opts.LabelVersions || v.work.Kind != "movie" && !p.opts.Layout.SupportsVersions {
 		return false
 	}
-	group := []*video{v}
+	group, planned := []*video{v}, slices.Concat(v.entry.videos, v.entry.filmVideos)
 	for _, e := range others {
-		if source := sources[e.path]; source != nil {
-			group = append(group, source)
+		if i := slices.IndexFunc(planned, func(s *video) bool {
+			return s.isInPlace && joinPath(p.opts.Targets[s.target].Path, s.targetPath) == e.path
+		}); i >= 0 {
+			group = append(group, planned[i])
 			continue
 		}
 		group = append(group, &video{tags: p.namers[v.target].cleanTags(releaseTags{

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
@@ -79,8 +80,7 @@ type folder struct {
 }
 
 func (f *folder) find(name string) *Item {
-	i, found := slices.BinarySearchFunc(f.items, name,
-		func(item Item, name string) int { return strings.Compare(item.Name, name) })
+	i, found := sort.Find(len(f.items), func(i int) int { return strings.Compare(name, f.items[i].Name) })
 	if !found {
 		return nil
 	}

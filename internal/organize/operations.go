@@ -123,12 +123,12 @@ func (o *Options) acceptsCopies(v *video, item *Item) bool {
 func (d *folderIndex) findFile(
 	dir, from *folder, item *Item, name string, copies bool,
 ) (exists bool, blockers []string) {
+	if other := dir.find(name); other != nil && (other == item || d.isSameFile(dir, from, item, other, copies)) {
+		return true, nil // a quick way for most files
+	}
 	for _, other := range dir.findSimilar(name) {
 		switch {
-		case other == item:
-			if name == item.Name {
-				return true, nil
-			}
+		case other == item: // under a similar name
 		case d.isSameFile(dir, from, item, other, copies):
 			return true, nil
 		default:
