@@ -272,9 +272,7 @@ func (l *Limiter) record(p *Permit, e Event) {
 		l.warn(fmt.Errorf("record answer: %w", err))
 	}
 	if l.hooks.OnAnswer != nil {
-		l.hooks.OnAnswer(Answer{
-			Event: e, Choice: p.choice, Late: r.Late, Pause: r.Pause, Keys: r.Keys, Gauges: r.gauges,
-		})
+		l.hooks.OnAnswer(Answer{Event: e, Choice: p.choice, Late: r.Late, Pause: r.Pause, Keys: r.Keys, Gauges: r.gauges})
 	}
 }
 

@@ -178,8 +178,7 @@ func (t *Transport) send(c *call, p *Permit, req *http.Request) (*http.Response,
 		resp, body = nil, nil
 	}
 	switch {
-	case err != nil && errors.Is(given, context.DeadlineExceeded) &&
-		(w.wroteHeaders.Load() || !w.traced.Load()):
+	case err != nil && errors.Is(given, context.DeadlineExceeded) && (w.wroteHeaders.Load() || !w.traced.Load()):
 		err = given
 		e.Outcome = t.classify(req, nil, nil, err)
 	case err != nil && given != nil:

@@ -154,8 +154,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 func (s *Server) refusedLogin(r *http.Request, who string) {
 	if count, due := s.warnThrottle.Allow(who, time.Now()); due {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)
-		s.log.Warn("admin_login_refused", slog.String("who", who), slog.String("addr", host),
-			slog.Int("count", count))
+		s.log.Warn("admin_login_refused", slog.String("who", who), slog.String("addr", host), slog.Int("count", count))
 	}
 }
 

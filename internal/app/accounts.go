@@ -279,11 +279,13 @@ func ViewAccounts(cfg *config.Config, st ratelimit.Status) []AccountView {
 	return list
 }
 
-// AllUnusable reports whether each account is disabled, or all its keys are refused.
+// AllUnusable reports whether each account is disabled, refused or blocked, or has used its quota.
 func AllUnusable(cfg *config.Config, st ratelimit.Status) bool {
 	pool := cfg.EffectiveAccounts()
 	return len(pool) > 0 && !slices.ContainsFunc(pool, func(a config.Account) bool {
-		return st.ForAccount(a.Account).Unusable == ratelimit.ReasonNone
+		v := st.ForAccount(a.Account)
+		blocked := v.HasMachine && (v.State == ratelimit.CacheOnly || v.State == ratelimit.Sleep && v.Until.After(st.At))
+		return v.Unusable == ratelimit.ReasonNone && !blocked && (!v.Quota.On() || v.QuotaUsed < v.Quota.Requests)
 	})
 }
 

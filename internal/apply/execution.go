@@ -149,8 +149,7 @@ func (x *execution) runSteps(undoing bool) {
 			x.stop(rest, half, context.Cause(x.worker.ctx))
 			return
 		}
-		if undoing && !x.toUndo[s.Op] ||
-			!undoing && (rolledBack[x.run.Ops[s.Op].Bundle] || x.progress.files[s.Op].undone) {
+		if undoing && !x.toUndo[s.Op] || !undoing && (rolledBack[x.run.Ops[s.Op].Bundle] || x.progress.files[s.Op].undone) {
 			continue
 		}
 		x.dirs.trim()

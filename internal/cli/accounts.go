@@ -80,6 +80,9 @@ func standingText(a app.AccountView) string {
 	if at, err := time.Parse(time.RFC3339, a.Since); err == nil && a.Standing != "accepted" && a.Standing != "unproven" {
 		text = lang.Sprintf("%s since %s", text, ui.Clock(at))
 	}
+	if at, err := time.Parse(time.RFC3339, a.Until); err == nil {
+		text = lang.Sprintf("%s, until %s", text, ui.Clock(at))
+	}
 	return text
 }
 

@@ -49,9 +49,7 @@ func newConfigShow(f *factory) *cobra.Command {
 	var origin bool
 	cmd := f.setRunWithConfig(command("config_show"), textOrJSON, func(c invocation) error {
 		settings := []jsonSetting{}
-		dirs := map[string]string{
-			"state_dir": c.cfg.Dirs.State, "cache_dir": c.cfg.Dirs.Cache, "data_dir": c.cfg.Dirs.Data,
-		}
+		dirs := map[string]string{"state_dir": c.cfg.Dirs.State, "cache_dir": c.cfg.Dirs.Cache, "data_dir": c.cfg.Dirs.Data}
 		for _, v := range c.cfg.Values() {
 			key := v.Setting.Key
 			settings = append(settings, jsonSetting{key, cmp.Or(v.Text, dirs[key]), v.Origin, v.Setting.Env})

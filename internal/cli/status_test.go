@@ -164,6 +164,11 @@ func TestStatusBeginsWithASentence(t *testing.T) {
 			}
 		})
 	}
+	s := ratelimit.Status{At: now, Budget: ratelimit.Budget{Requests: 5, Period: time.Hour}, BudgetUsed: 5}
+	s.State, s.BudgetRenews = ratelimit.Normal, soon
+	if got, want := statusSentence(s, false).String(), "the request budget is used up until "+ui.Clock(soon); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 // A full disk is not mended by rights or another kind of folder.

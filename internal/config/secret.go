@@ -164,8 +164,7 @@ func (c *Config) keyFormProblem(k Key) lang.Text {
 	switch {
 	case !c.AsksTMDB():
 		if len(text) < minKeyLength && text != noKeyValue {
-			return lang.Textf("is too short: a key has at least %d characters; %q sends no key",
-				minKeyLength, noKeyValue)
+			return lang.Textf("is too short: a key has at least %d characters; %q sends no key", minKeyLength, noKeyValue)
 		}
 	case k.Token.IsSet() && !tokenPattern.MatchString(text):
 		switch {

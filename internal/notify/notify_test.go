@@ -303,6 +303,10 @@ func TestEachTroubleOfTheLimiterIsReportedOnceAndItsEndToo(t *testing.T) {
 			st.Accounts[0].Keys[0].Standing = ratelimit.StandingRefused
 		}), "coordinator: over: the state that several processes or machines share can't be reached; " +
 			"key: a key of the account main can't be used: refused"},
+		{status(136*time.Second, ratelimit.Normal, func(st *ratelimit.Status) {
+			st.Accounts = make1(st.Accounts)
+			st.Accounts[0].Name, st.Accounts[0].State, st.Accounts[0].Cause = "main", ratelimit.CacheOnly, ratelimit.ReasonPolicy
+		}), "limiter: no requests are sent through the account main (CacheOnly, policy)"},
 	} {
 		for _, q := range []*Queue{Open(dir, all), one, two} {
 			q.observe(step.st)

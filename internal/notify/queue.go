@@ -299,7 +299,11 @@ func findings(st *ratelimit.Status, blocked time.Duration) []finding {
 	}
 	out := []finding{limiter, shared, {Budget, "", budgetTrouble(st.Budget, st.BudgetUsed)}}
 	for _, a := range st.Accounts {
-		out = append(out, finding{Budget, a.Name, budgetTrouble(a.Quota, a.QuotaUsed)})
+		own := finding{event: Limiter, subject: a.Name}
+		if a.State == ratelimit.CacheOnly { // with limited_by: account
+			own.trouble = lang.Textf("no requests are sent through the account %s (CacheOnly, %s)", a.Name, a.Cause)
+		}
+		out = append(out, own, finding{Budget, a.Name, budgetTrouble(a.Quota, a.QuotaUsed)})
 		for _, k := range a.Keys {
 			key := finding{event: Key, subject: a.Name + " " + k.Key.String()}
 			if k.Standing.Unusable() {
@@ -354,7 +358,7 @@ func (q *Queue) observe(st *ratelimit.Status) (added bool, err error) {
 				continue
 			}
 			n := Notice{Event: f.event, At: st.At, Text: trouble}
-			if f.event == Limiter {
+			if f.event == Limiter && f.subject == "" {
 				n.Limiter = &LimiterState{State: st.State.String(), Cause: st.Cause.String(), Until: st.Until}
 			}
 			if trouble == "" {

@@ -86,9 +86,7 @@ func (t Target) Tune(ctx context.Context, o Change) ([]ChangedValue, error) {
 			if t.Account != "" {
 				what, remedy = "is not a limit of an account", "there are "+strings.Join(known, ", ")
 			}
-			return nil, &ratelimit.TuningError{
-				Keys: []string{key}, Values: []string{o.Set[key]}, Reason: what, Remedy: remedy,
-			}
+			return nil, &ratelimit.TuningError{Keys: []string{key}, Values: []string{o.Set[key]}, Reason: what, Remedy: remedy}
 		}
 	}
 	before, err := t.status(ctx)

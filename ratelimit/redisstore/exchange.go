@@ -59,9 +59,7 @@ func (e *exchange) do(ctx context.Context) error {
 // round writes the decision, or gets the turn and decides again. done is false if another process wrote first.
 func (e *exchange) round(ctx context.Context) (done bool, err error) {
 	b := e.Backend
-	o := scriptCall{
-		value: e.value, moveDamaged: e.damage != nil, wakeIn: e.wakeIn, sentAt: e.decidedAt,
-	}
+	o := scriptCall{value: e.value, moveDamaged: e.damage != nil, wakeIn: e.wakeIn, sentAt: e.decidedAt}
 	if e.wakeOwner != e.owner {
 		o.wakeOwner = e.wakeOwner
 	}

@@ -219,8 +219,7 @@ func (w *StoreWarning) Message() (format string, args []any) {
 	case "coordinator_lost":
 		return "coordinator lost: %s; this machine continues alone with 1/%d of the limits", []any{w.Err, w.Parts}
 	case "coordinator_back":
-		return "coordinator at %s is back after %s; the limits are shared again",
-			[]any{w.Path, w.Alone.Round(time.Second)}
+		return "coordinator at %s is back after %s; the limits are shared again", []any{w.Path, w.Alone.Round(time.Second)}
 	case "coordinator_state_lost":
 		return "coordinator at %s had lost the limiter's state; this process restored what it knew", []any{w.Path}
 	case "coordinator_slow":
