@@ -304,10 +304,7 @@ func (p *markerStage) isIssue(i int) bool {
 
 // isTotalCount reports whether the counter at i is the total, not the episode: the first one of "全24話 第5話".
 func (p *markerStage) isTotalCount(i int) bool {
-	if !strings.HasPrefix(p.w.word(i), "全") {
-		return false
-	}
-	return p.w.anyToken(span{i + 1, len(p.w.tokens)}, func(k int) bool {
+	return strings.HasPrefix(p.w.word(i), "全") && p.w.anyToken(span{i + 1, len(p.w.tokens)}, func(k int) bool {
 		t := &p.w.tokens[k]
 		return t.class == cjk && t.tag == tagEpisode && t.num >= 0
 	})

@@ -320,9 +320,9 @@ func (p *markerStage) nextNumber() (n nextNumber, ok bool) {
 }
 
 var joinKinds = map[string]joinKind{
-	"-": rangeJoin, "~": rangeJoin, " ~ ": rangeJoin, "–": rangeJoin, "〜": rangeJoin, "～": rangeJoin, " ～ ": rangeJoin,
-	" - ": spacedJoin,
-	"+":   listJoin, "&": listJoin, " & ": listJoin, ", ": listJoin, " + ": listJoin, ",": listJoin, "・": listJoin,
+	"-": rangeJoin, "~": rangeJoin, " ~ ": rangeJoin, "–": rangeJoin, "〜": rangeJoin, "～": rangeJoin,
+	" ～ ": rangeJoin, " - ": spacedJoin,
+	"+": listJoin, "&": listJoin, " & ": listJoin, ", ": listJoin, " + ": listJoin, ",": listJoin, "・": listJoin,
 	"、": listJoin,
 }
 
@@ -349,10 +349,8 @@ func (p *numberStage) startsRangeAtOne(i int) bool {
 
 // startsWordRange reports whether the number at i begins a range written with a word: "01 to 23".
 func (p *words) startsWordRange(i int) bool {
-	if i < 0 || !p.inSameBracket(i, i+2) || p.roleAt(i+1) != toWord || !p.isPlainNumber(i) || !p.isPlainNumber(i+2) {
-		return false
-	}
-	return len(p.gapAfter(i)) == 1 && len(p.gapAfter(i+1)) == 1 && p.tokens[i].num < p.tokens[i+2].num && p.length(i) > 1
+	return i >= 0 && p.inSameBracket(i, i+2) && p.roleAt(i+1) == toWord && p.isPlainNumber(i) && p.isPlainNumber(i+2) &&
+		len(p.gapAfter(i)) == 1 && len(p.gapAfter(i+1)) == 1 && p.tokens[i].num < p.tokens[i+2].num && p.length(i) > 1
 }
 
 func isRangeGap(g string) bool {

@@ -78,6 +78,7 @@ type innerBracket struct {
 
 // innerBracketRules decide whether a bracket is part of the title. If no row applies, it is not.
 var innerBracketRules = []rule[innerBracket, bool]{
+	{"the final season", func(b innerBracket) bool { return b.w.isFinalSeason(b.bracket.span) }, true},
 	{"words run into it on both sides", func(b innerBracket) bool { return b.afterWord && b.wordFollows() }, true},
 	{"a word goes on after it", func(b innerBracket) bool {
 		return b.textFollows && b.nextTag == noTag && b.bracket.isRound && b.wordFollows()
@@ -117,7 +118,7 @@ func (b innerBracket) hasOtherScript() bool {
 // isBracketInTitle reports whether bracket b, which starts at token i, is part of the title that starts at from.
 func (p *titleStage) isBracketInTitle(b, i, from int) bool {
 	br := &p.w.brackets[b]
-	if i == from || br.from != i || br.to <= i || p.bracketHasTags(br) {
+	if i == from || br.from != i || br.to <= i || p.bracketHasTags(br) && !p.w.isFinalSeason(br.span) {
 		return false
 	}
 	before, _ := utf8.DecodeLastRuneInString(p.w.text[:br.open])
@@ -128,6 +129,11 @@ func (p *titleStage) isBracketInTitle(b, i, from int) bool {
 		nextTag:     p.w.tagAt(br.to),
 	}
 	return applyRules(innerBracketRules, inner)
+}
+
+func (p *words) isFinalSeason(s span) bool {
+	return s.to-s.from >= 2 && p.lower(s.to-2) == "final" && p.roleAt(s.to-1) == seasonWord &&
+		(s.to-s.from == 2 || s.to-s.from == 3 && p.lower(s.from) == "the")
 }
 
 func (p *titleStage) bracketHasTags(b *bracket) bool {
