@@ -201,10 +201,8 @@ func hasYearNearby(e *match.Entry, year int) bool {
 
 // hasYear reports whether an entry or one of its seasons is of the year. Year 0 fits every entry.
 func hasYear(e *match.Entry, year int) bool {
-	if year == 0 || e.Year == year {
-		return true
-	}
-	return slices.ContainsFunc(e.Seasons, func(s match.Season) bool { return match.YearOf(s.AirDate) == year })
+	ofYear := func(s match.Season) bool { return match.YearOf(s.AirDate) == year }
+	return year == 0 || e.Year == year || slices.ContainsFunc(e.Seasons, ofYear)
 }
 
 func plainTitles(s match.Series) []string {

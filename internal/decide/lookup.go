@@ -200,10 +200,8 @@ func (c *CachedSearch) addEntry(e *match.Entry, origin match.Origin, inLanguage 
 }
 
 func (c *CachedSearch) mayContain(kind match.Kind, year int, titles ...string) bool {
-	if c.search.Kind != "" && c.search.Kind != kind || c.search.Year != 0 && c.search.Year != year || len(c.words) == 0 {
-		return false
-	}
-	return slices.ContainsFunc(titles, func(text string) bool {
+	ofKind, ofYear := c.search.Kind == "" || c.search.Kind == kind, c.search.Year == 0 || c.search.Year == year
+	return ofKind && ofYear && len(c.words) > 0 && slices.ContainsFunc(titles, func(text string) bool {
 		text = title.Normalize(text)
 		return !slices.ContainsFunc(c.words, func(w string) bool { return !strings.Contains(text, w) })
 	})

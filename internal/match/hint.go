@@ -113,7 +113,8 @@ func (h *Hint) findArcs(others []reading, c scoredContender) {
 func confirmedSequel(norm string, matched entryTitle, titles []entryTitle) Sequel {
 	base, seq := splitSequel(norm)
 	if base, last := cutMarker(norm); slices.ContainsFunc(titles, func(t entryTitle) bool { return t.norm == base }) {
-		seq = last // the number before it belongs to the show's title
+		last.Final = last.Final || seq.Final && last.Part > 0 // "Title Final Season Part 2"
+		seq = last                                            // the number before it belongs to the show's title
 	}
 	if seq.IsZero() {
 		base, seq = matched.base, matched.sequel
@@ -170,13 +171,12 @@ func endsLikeShowTitle(text string, titles []entryTitle) bool {
 		}
 	}
 	rest := significantWords(norm[len(short):])
-	if short == "" || len(rest) == 0 || strings.ContainsAny(norm, "0123456789") || title.SequelSigns(text) != "" {
-		return false
-	}
-	return slices.ContainsFunc(titles, func(t entryTitle) bool {
+	same := func(t entryTitle) bool {
 		all := significantWords(t.norm)
 		return t.primary && t.norm != short && len(all) > len(rest) && slices.Equal(all[len(all)-len(rest):], rest)
-	})
+	}
+	return short != "" && len(rest) > 0 && !strings.ContainsAny(norm, "0123456789") && title.SequelSigns(text) == "" &&
+		slices.ContainsFunc(titles, same)
 }
 
 // distinguishingSigns returns the signs of a title if they are its only difference from the show's own title:

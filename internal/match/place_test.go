@@ -32,9 +32,10 @@ var (
 	dateOVA = series(8, "Quiet Engine", "静かな機関", 2011, season(0, "1-1@2012-12-24").titled("Prologue Zero"),
 		season(1, "1-13@2011-01-08"))
 	planned = series(9, "Not Yet Aired", "未放送", 0)
-	grouped = series(10, "Long March", "長い行進", 2002, season(1, "1-20@2002-10-03"), season(2, "1-20"), season(3, "1-10"))
-	second  = series(11, "Second Bloom 2", "再び咲く2", 2015, season(1, "1-12@2015-04-04"))
-	wharf   = series(13, "Copper Wharf", "銅の波止場", 2014,
+	grouped = series(10, "Long March", "長い行進", 2002, season(1, "1-20@2002-10-03"), season(2, "1-20"),
+		season(3, "1-10"))
+	second = series(11, "Second Bloom 2", "再び咲く2", 2015, season(1, "1-12@2015-04-04"))
+	wharf  = series(13, "Copper Wharf", "銅の波止場", 2014,
 		season(0, "1-3@2015-03-01").titled("Copper Wharf OAD 1", "Copper Wharf OAD 2", "Dockside Tales"),
 		season(1, "1-12@2014-01-05"),
 		season(2, "1-12@2016-01-05").named("The Copper Wharf: The Tide of Iron")).alt("Dockside Tales", "Copper Wharf 3",
@@ -202,6 +203,11 @@ func TestPlaceUsesAnImportedMapping(t *testing.T) {
 			t.Errorf("%+v: got %s (%s), want %s", row.m, outcome(got), got.Reason, row.want)
 		}
 	}
+	res.Entry, res.Hint, res.Mapping = split, Hint{Remainder: "z"}, &Mapping{Season: 2}
+	got := r.Place(t.Context(), []File{{Release: rel("Salt Harbor Z", inSeason(1), eps(3))}}, res)[0]
+	if outcome(got) != "tv 1 S02E03" {
+		t.Errorf("the first season of a sequel: got %s (%s)", outcome(got), got.Reason)
+	}
 }
 
 func TestPlaceReportsAGroupThatCannotBeAsked(t *testing.T) {
@@ -357,7 +363,12 @@ func TestSeasonsAreFoundByHowTheirJapaneseNamesAreRead(t *testing.T) {
 		want  string
 		alt   []string
 	}{
-		{"kana and Han", map[int]string{2: "塩港 霧の灯台編", 3: "塩港 北への帰り道"}, "Salt Harbor Kiri no Toudai-hen", "tv 3 S02E03", nil},
+		{
+			"kana and Han",
+			map[int]string{2: "塩港 霧の灯台編", 3: "塩港 北への帰り道"},
+			"Salt Harbor Kiri no Toudai-hen",
+			"tv 3 S02E03", nil,
+		},
 		{
 			"both may be read so",
 			map[int]string{2: "塩港 霧の灯台編", 3: "塩港 嵐の航路編"},
@@ -375,7 +386,12 @@ func TestSeasonsAreFoundByHowTheirJapaneseNamesAreRead(t *testing.T) {
 			map[int]string{2: "塩港 灯台編", 3: "塩港 北海燈台島編"},
 			"Salt Harbor Toudai-hen", "tv 3 S02E03", nil,
 		},
-		{"neither may", map[int]string{2: "塩港 霧の灯台編", 3: "シーズン3"}, "Salt Harbor Winter Letters", "tv 3 -", nil},
+		{
+			"neither may",
+			map[int]string{2: "塩港 霧の灯台編", 3: "シーズン3"},
+			"Salt Harbor Winter Letters",
+			"tv 3 -", nil,
+		},
 		{
 			"a title of no season fits better",
 			map[int]string{2: "塩港 大灯台の章", 3: "シーズン3"},

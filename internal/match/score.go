@@ -334,10 +334,7 @@ func (c scoredContender) contradictedBy(s preparedSeries) bool {
 	own := hasSpacelessScript(read)
 	i := slices.IndexFunc(s.Titles, func(r release.Title) bool { return r.Text == read })
 	shared := own && utf8.RuneCountInString(read) < minPhraseLength || i > 0 && IsPieceOfTitle(s.Titles, i)
-	if c.entry == nil || c.match.scripts > 1 || !shared {
-		return false
-	}
-	return slices.ContainsFunc(s.readings, func(r reading) bool {
+	return c.entry != nil && c.match.scripts <= 1 && shared && slices.ContainsFunc(s.readings, func(r reading) bool {
 		alike := func(t entryTitle) bool { return title.Similarity(r.norm, t.norm) >= minSimilarity }
 		return r.From == release.FromName && hasSpacelessScript(r.Text) != own && !slices.ContainsFunc(c.titles, alike)
 	})

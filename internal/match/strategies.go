@@ -14,23 +14,16 @@ import (
 
 // placeByMapping uses the imported mapping, unless TMDB has the season and the numbers that the name states.
 func placeByMapping(p *placer) placement {
-	if p.mapping == nil {
+	stated := p.placementAt(slotsByNumber(seasonSlots(p.episodes, p.season), p.numbers), viaSeason, "")
+	if p.mapping == nil || stated.ok && !p.mayCountWithinSequel(stated) {
 		return placement{}
-	}
-	if p.season > 0 {
-		if s, ok := p.entry.season(p.season); ok && slotsByNumber(slotsOf(s), p.numbers) != nil {
-			return placement{}
-		}
 	}
 	if p.mapping.Absolute {
 		return p.placementAt(slotsByPosition(p.episodes, p.numbers, p.mapping.Offset), viaMapping,
 			"by the imported mapping, counted over all seasons")
 	}
-	s, ok := p.entry.season(p.mapping.Season)
-	if !ok || p.mapping.Season == 0 {
-		return placement{}
-	}
-	return p.placementAt(slotsByPosition(slotsOf(s), p.numbers, p.mapping.Offset), viaMapping,
+	list := seasonSlots(p.episodes, p.mapping.Season)
+	return p.placementAt(slotsByPosition(list, p.numbers, p.mapping.Offset), viaMapping,
 		"by the imported mapping: season %d after episode %d", p.mapping.Season, p.mapping.Offset)
 }
 
@@ -242,11 +235,9 @@ func placeByPart(p *placer) placement {
 		return placement{} // the part belongs to an arc or final season that TMDB lacks
 	}
 	if p.season > 0 {
-		s, ok := p.entry.season(p.season)
-		if !ok {
+		if list = seasonSlots(p.episodes, p.season); len(list) == 0 {
 			return placement{}
 		}
-		list = slotsOf(s)
 	} else if first := seasonSlots(p.episodes, 1); len(first) > 0 && len(splitRuns(first, courPause)) >= p.part {
 		list = first
 	}
@@ -313,14 +304,16 @@ func placeByPosition(p *placer) placement {
 		p.addStep("the first season's %s aired in another year than %d", episodesText(p.numbers), p.year)
 		return placement{}
 	}
-	if at := p.placementAt(list, viaFirstSeason, "season %d has the number", first); at.ok {
-		return at
+	at := p.placementAt(list, viaFirstSeason, "season %d has the number", first)
+	if !at.ok && numbersNeverRestart(p.episodes) {
+		at = p.placementAt(slotsByNumber(p.episodes, p.numbers), viaOverallPosition, "the numbering continues across seasons")
+	} else if !at.ok {
+		at = p.placementAt(slotsByPosition(p.episodes, p.numbers, 0), viaOverallPosition, "counted over all seasons")
 	}
-	if numbersNeverRestart(p.episodes) {
-		return p.placementAt(slotsByNumber(p.episodes, p.numbers), viaOverallPosition, "the numbering continues across "+
-			"seasons")
+	if p.season > 0 && at.season != p.season {
+		return placement{} // the number contradicts the title's
 	}
-	return p.placementAt(slotsByPosition(p.episodes, p.numbers, 0), viaOverallPosition, "counted over all seasons")
+	return at
 }
 
 // airedNearYear reports whether an episode aired at most one year from the year of the name. It is true if no air date

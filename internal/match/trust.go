@@ -50,7 +50,7 @@ var doubts = []struct {
 	applies func(*placer, placement) bool
 }{
 	{"the title may belong to another season", 0.4, func(p *placer, at placement) bool {
-		if !mayBeOtherSeason(p, at) {
+		if !mayBeOtherSeason(p, at) && !p.mayCountWithinSequel(at) {
 			return false
 		}
 		others := slices.DeleteFunc(slices.Clone(p.episodes), func(s slot) bool { return s.season == at.season })
@@ -93,10 +93,11 @@ var doubts = []struct {
 		return p.year > p.entry.Year && p.hasSeveralSeasons() && !airedInYear(at.slots, p.year) ||
 			slices.ContainsFunc(p.titles, stating) && len(runsStartingIn(p.rel.Year, splitRuns(p.episodes, courPause))) > 1
 	}},
-	{"the next season began years later", 0.5, func(p *placer, at placement) bool {
-		list := seasonSlots(p.episodes, p.season)
-		return at.method == viaOverallPosition && p.statesSeason() && at.season == p.season+1 && firstAirYear(list) != 0 &&
-			firstAirYear(seasonSlots(p.episodes, at.season)) > list[len(list)-1].aired.Year()+1
+	{"the next season began much later", 0.5, func(p *placer, at placement) bool {
+		list, next := seasonSlots(p.episodes, p.season), seasonSlots(p.episodes, at.season)
+		return at.method == viaOverallPosition && at.season == p.season+1 && firstAirYear(list) != 0 &&
+			(firstAirYear(next) > list[len(list)-1].aired.Year()+1 ||
+				p.season > p.episodes[0].season && next[0].aired.Sub(list[len(list)-1].aired) > seasonPause)
 	}},
 	{"a later season has the number", 0.6, func(p *placer, at placement) bool {
 		return at.method == viaOverallPosition && mayBeOtherSeason(p, at) &&
@@ -251,15 +252,27 @@ func (p *placer) leastMisfit(latin entryTitle) float64 {
 	return least
 }
 
+// mayCountWithinSequel reports whether the first season of the name may be that of a sequel or part of the show, which
+// the title or year means: "Title II/Season 1/05", "Title Arc S01E05".
+func (p *placer) mayCountWithinSequel(at placement) bool {
+	first := p.episodes[0].season
+	ofShow := func(t entryTitle) bool { // its own subtitle
+		sub := strings.TrimPrefix(t.norm, t.withoutSubtitle)
+		return t.primary && sub != t.norm && strings.HasPrefix(sub, " ") && strings.HasSuffix(p.hint.Remainder, sub)
+	}
+	return at.method == viaSeason && at.season == first && p.statesSeason() && !yearSelectsSeason(p, at) &&
+		(p.hint.Season > first || p.hint.Remainder != "" && !slices.ContainsFunc(p.titles, ofShow) || p.saysFinal() ||
+			p.year != 0 && airedInYear(p.episodes, p.year) && !airedInYear(seasonSlots(p.episodes, first), p.year))
+}
+
 // yearSelectsSeason reports whether the episodes aired in the year of the name, and no other long enough season did.
 func yearSelectsSeason(p *placer, at placement) bool {
 	ofShow := p.rel.Year == p.entry.Year && at.season == p.episodes[0].season
-	if p.rel.Year == 0 || !ofShow && !airedInYear(at.slots, p.rel.Year) {
-		return false
-	}
-	return !slices.ContainsFunc(splitRuns(p.episodes, 1<<62), func(season []slot) bool {
+	other := func(season []slot) bool {
 		return season[0].season != at.season && len(season) >= p.highestNumber() && airedInYear(season, p.rel.Year)
-	})
+	}
+	return p.rel.Year != 0 && (ofShow || airedInYear(at.slots, p.rel.Year)) &&
+		!slices.ContainsFunc(splitRuns(p.episodes, 1<<62), other)
 }
 
 const minLongerTitles = 2 // see longerTitlesExist

@@ -89,6 +89,17 @@ func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 		{"a title that others go on from", titled("Light Circle", "Light Circle 2nd Season"), rel("Light Circle"), "S01E03"},
 		{"a title of nobody knows which season", titled("Light Circle Forever"), rel("Light Circle Forever"), "S01E03?"},
 		{"the season of the name", titled("Light Circle Forever"), rel("Light Circle Forever", inSeason(1)), "S01E03"},
+		{"the first season of a part", titled("Lantern Club Z"), rel("Lantern Club Z", inSeason(1)), "S01E03?"},
+		{"the first season of a sequel", titled("Lantern Club II"), rel("Lantern Club II", inSeason(1)), "S01E03?"},
+		{"the first season of what has more marks", titled("Lantern Club!!"), rel("Lantern Club!!", inSeason(1)), "S01E03?"},
+		{"in the year of the show", titled("Lantern Club Z"), rel("Lantern Club Z", inSeason(1), of(2009)), "S01E03"},
+		{
+			"the subtitle of the show itself", &world{entries: []*Entry{series(30, "Lantern Club: Dawn Choir", "灯島", 2009,
+				season(1, "1-12@2009-04-03"), season(2, "1-26@2010-04-07")).alt("Lantern", "Lantern Story: Dawn Choir")}},
+			rel("Lantern Story Dawn Choir", inSeason(1)), "S01E03",
+		},
+		{"the show's first season", titled("Lantern Club II"), rel("Lantern Club", inSeason(1)), "S01E03"},
+		{"a first season in the year of the second", titled(), rel("Lantern Club", inSeason(1), of(2010)), "S01E03?"},
 		{"a year of the season", titled("Light Circle Forever"), rel("Light Circle Forever", of(2009)), "S01E03"},
 		{"a star at the end", titled("Lantern Club*"), rel("Lantern Club*"), "S01E03?"},
 		{"two question marks", titled("Lantern Club??"), rel("Lantern Club??"), "S01E03?"},
@@ -309,6 +320,31 @@ func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
 			rel("Lantern Club", inSeason(1)), 14, "S02E02?",
 		},
 		{
+			"a third season that came a year after the second",
+			club(first, season(2, "1-12@2010-04-07"), season(3, "1-12@2011-04-07")), rel("Lantern Club", inSeason(2)), 14,
+			"S02E02",
+		},
+		{
+			"counted on from the second, and the third came a year later",
+			club(first, season(2, "1-13@2010-04-07"), season(3, "1-25@2011-04-07")), rel("Lantern Club", inSeason(2)), 27,
+			"S03E14?",
+		},
+		{
+			"the same, of a sequel that the title counts",
+			club(first, season(2, "1-12@2010-04-07"), season(3, "1-12@2011-12-07")).alt("Lantern Club II"),
+			rel("Lantern Club II"), 14, "S02E02",
+		},
+		{
+			"a number over all seasons, in another than the title counts",
+			club(first, season(2, "1-12@2010-04-07"), season(3, "1-12@2011-04-07")).alt("Lantern Club III"),
+			rel("Lantern Club III"), 13, "-",
+		},
+		{
+			"the second part of the final season", club(first, second, season(3, "1-12@2012-04-07", "13-24@2013-01-06")).alt(
+				"Lantern Club: The Final Season", "Lantern Club: The Final Season Part 2"),
+			rel("Lantern Club The Final Season Part 2"), 3, "S03E15",
+		},
+		{
 			"a third season that the second holds after a pause", club(first, season(2, "1-12@2010-04-07", "13-24@2011-04-06")),
 			rel("Lantern Club", inSeason(3)), 7, "S02E19",
 		},
@@ -418,8 +454,9 @@ func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
 			rel("Lantern Club", of(2010)), 6, "S01E06",
 		},
 		{
-			"of two subtitles, the one that reads less like the show's", series(31, "Beacon Hill", "ビーコン 風舞高校弓道部",
-				2009, first, second).alt("Biikon: Kazemai Koukou Kyuudoubu", "Biikon: Yamabuki no Shiro"),
+			"of two subtitles, the one that reads less like the show's",
+			series(31, "Beacon Hill", "ビーコン 風舞高校弓道部", 2009, first, second).alt(
+				"Biikon: Kazemai Koukou Kyuudoubu", "Biikon: Yamabuki no Shiro"),
 			rel("Biikon: Yamabuki no Shiro"), 3, "S01E03?",
 		},
 		{
