@@ -235,9 +235,7 @@ func refusalOf(err error) *refusal {
 		if budget.Used+budget.Requested <= budget.Budget.Requests {
 			return refuse(reasonQuota, "The rest of the request budget is reserved for requests under way or other machines.")
 		}
-		r := refuse(reasonQuota, "")
-		r.retryAt = budget.Renews
-		return r
+		return &refusal{reason: reasonQuota, text: reasonQuota.text, retryAt: budget.Renews}
 	case errors.Is(err, ratelimit.ErrAcquireTimeout), errors.Is(err, cache.ErrWait):
 		return refuse(reasonAcquireTimeout, "")
 	case errors.Is(err, ratelimit.ErrRequestTimeout):

@@ -234,11 +234,10 @@ func (g *Gateway) await(
 
 func flightResult(f *flight, expired *reply) (result, error) {
 	out := result{reply: f.answer, upstream: f.upstream, sentUpstream: !f.sentAt.IsZero(), account: f.lastChoice().Account}
-	out.forwardReason = "miss"
+	out.forwardReason, out.upstreamStatus = "miss", f.result.status
 	if expired != nil {
 		out.forwardReason = "stale"
 	}
-	out.upstreamStatus = f.result.status
 	if f.answer != nil && f.answer.hasCacheInfo && f.answer.cacheInfo.Source == cache.Stale {
 		out.staleReason = f.result.whyStale()
 	}

@@ -137,13 +137,12 @@ type window struct {
 
 // allow counts a request if the limit permits it. Otherwise it returns how long until the limit permits one.
 func (w *window) allow(at time.Time) (wait time.Duration, ok bool) {
-	if w.limit <= 0 {
-		return 0, true
+	if w.limit > 0 {
+		if left, until := w.remaining(at); left == 0 {
+			return until, false
+		}
+		w.current++
 	}
-	if left, until := w.remaining(at); left == 0 {
-		return until, false
-	}
-	w.current++
 	return 0, true
 }
 

@@ -21,6 +21,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -149,6 +150,7 @@ func (x *exchange) serve() error {
 	if isUnsupportedMethod(x.r.Method, target{}) { // the target of CONNECT is not even a path
 		return routeOf(x.r.Method, target{}).refusal
 	}
+	x.dropEmptyBody()
 	t, refused := readTarget(x.r)
 	if refused != nil {
 		return refused
@@ -187,6 +189,17 @@ func (x *exchange) serve() error {
 		return refused
 	}
 	return x.serveTMDB()
+}
+
+// dropEmptyBody removes a body that is announced over HTTP/2 and is empty. The limiter's transport sends one, so that
+// net/http does not repeat the request.
+func (x *exchange) dropEmptyBody() {
+	if x.r.ProtoMajor == 2 && x.r.ContentLength < 0 {
+		_ = http.NewResponseController(x.w).SetReadDeadline(time.Now().Add(bodyTimeout))
+		if n, err := x.r.Body.Read(make([]byte, 1)); n == 0 && err == io.EOF { //nolint:errorlint // never wrapped
+			x.r.ContentLength = 0
+		}
+	}
 }
 
 func (x *exchange) serveTMDB() error {

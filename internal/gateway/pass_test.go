@@ -561,3 +561,28 @@ func TestALoopIsForItsOwnRequestOnly(t *testing.T) {
 		t.Errorf("the second: %d %s", a.status, a.body)
 	}
 }
+
+// A client can announce a body over HTTP/2 before it knows that there is none, as match does until it knows that the
+// gateway speaks HTTP/2.
+func TestAnEmptyBodyOverHTTP2IsNone(t *testing.T) {
+	b := start(t, setup{})
+	server := httptest.NewUnstartedServer(b.service.g)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	for body, want := range map[string]int{"": http.StatusOK, "x": http.StatusRequestEntityTooLarge} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+known(0),
+			io.NopCloser(strings.NewReader(body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := server.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.ProtoMajor != 2 || resp.StatusCode != want {
+			t.Errorf("%q: HTTP/%d %d, want %d", body, resp.ProtoMajor, resp.StatusCode, want)
+		}
+	}
+}

@@ -135,10 +135,7 @@ func preferredWait(values []string) (time.Duration, bool) {
 			continue
 		}
 		n, err := strconv.ParseUint(strings.TrimSpace(v), 10, 31)
-		if err != nil {
-			return 0, false
-		}
-		return time.Duration(n) * time.Second, true
+		return time.Duration(n) * time.Second, err == nil
 	}
 	return 0, false
 }

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -193,10 +194,7 @@ func (x *exchange) serveHealth() error {
 			view.Degraded = append(view.Degraded, d.name)
 		}
 	}
-	body, err := json.Marshal(view)
-	if err != nil {
-		return err
-	}
+	body, _ := json.Marshal(view) // it has only plain values
 	return x.writeOwn(jsonType, body)
 }
 
@@ -236,10 +234,9 @@ func FindRunning(ctx context.Context, cfg *config.Config) (*RunningGateway, erro
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, to)
 		}
-		found, err := askReady(ctx, transport, scheme)
+		found, err := askReady(ctx, transport, scheme, addr)
 		switch {
 		case err == nil:
-			found.Addr = addr
 			return found, nil
 		case errors.Is(err, errNotGateway):
 			return nil, &OtherProgramError{addr}
@@ -250,17 +247,14 @@ func FindRunning(ctx context.Context, cfg *config.Config) (*RunningGateway, erro
 
 var errNotGateway = errors.New("no gateway")
 
-func askReady(ctx context.Context, transport http.RoundTripper, scheme string) (*RunningGateway, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://localhost/readyz", nil)
-	if err != nil {
-		return nil, fmt.Errorf("ask for /readyz: %w", err)
-	}
-	resp, err := transport.RoundTrip(req)
+func askReady(ctx context.Context, transport http.RoundTripper, scheme, addr string) (*RunningGateway, error) {
+	req := &http.Request{URL: &url.URL{Scheme: scheme, Host: "localhost", Path: "/readyz"}, Header: http.Header{}}
+	resp, err := transport.RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		return nil, fmt.Errorf("ask for /readyz: %w", err)
 	}
 	defer resp.Body.Close()
-	found := &RunningGateway{}
+	found := &RunningGateway{Addr: addr}
 	if json.NewDecoder(io.LimitReader(resp.Body, maxTargetBytes)).Decode(&found.Health) != nil || found.State == "" {
 		return nil, errNotGateway
 	}
@@ -350,12 +344,11 @@ func setProcessGauges(set metrics.Setter) {
 		set(metrics.OpenFDs, float64(len(files)))
 	}
 	var pages, resident, most float64
-	if raw, err := os.ReadFile("/proc/self/statm"); err == nil {
-		if n, _ := fmt.Sscan(string(raw), &pages, &resident); n == 2 {
-			set(metrics.Memory, resident*float64(os.Getpagesize()))
-		}
+	raw, _ := os.ReadFile("/proc/self/statm")
+	if n, _ := fmt.Sscan(string(raw), &pages, &resident); n == 2 {
+		set(metrics.Memory, resident*float64(os.Getpagesize()))
 	}
-	raw, _ := os.ReadFile("/proc/self/limits")
+	raw, _ = os.ReadFile("/proc/self/limits")
 	_, limit, _ := strings.Cut(string(raw), "Max open files")
 	if n, _ := fmt.Sscan(limit, &most); n == 1 {
 		set(metrics.MaxFDs, most)
