@@ -51,13 +51,13 @@ type Transport struct {
 	Verdict func(*http.Request, *http.Response, []byte) KeyVerdict
 	MaxBody int64 // bytes; 0: 32 MiB
 
-	http2 sync.Map // hosts that have answered over HTTP/2
+	http1 sync.Map // by host, whether its latest answer came over HTTP/1.1
 	hosts sync.Map // with PerHost: by host, a func() (*Limiter, error)
 }
 
 // unrepeatableBody is an empty body that stops net/http from repeating a GET by itself. Over HTTP/1.1 it would if a
-// kept connection closes before the response, and that try would have no permit. Over HTTP/2 it repeats only requests
-// that the server has not processed, and an empty body would cost a frame.
+// connection that has answered before closes before the response, and that try would have no permit. Over HTTP/2 it
+// repeats only requests that the server has not processed, and a server may refuse a GET that announces a body.
 type unrepeatableBody struct{}
 
 func (unrepeatableBody) Read([]byte) (int, error) { return 0, io.EOF }
@@ -246,16 +246,14 @@ func (l *Limiter) retryAfter(e *Event, resp *http.Response) Wait {
 // exchange sends the request and reads the whole response. If the body is interrupted or too large, it returns the part
 // that it has read together with the error.
 func (t *Transport) exchange(req *http.Request) (*http.Response, []byte, error) {
-	if _, ok := t.http2.Load(req.URL.Host); !ok && (req.Body == nil || req.Body == http.NoBody) {
+	if kept, _ := t.http1.Load(req.URL.Host); kept == true && (req.Body == nil || req.Body == http.NoBody) {
 		req.Body, req.GetBody = unrepeatableBody{}, nil
 	}
 	resp, err := t.base().RoundTrip(req)
 	if err != nil {
 		return nil, nil, err
 	}
-	if resp.ProtoMajor == 2 {
-		t.http2.Store(req.URL.Host, true)
-	}
+	t.http1.Store(req.URL.Host, resp.ProtoMajor == 1)
 	limit := t.MaxBody
 	if limit <= 0 {
 		limit = 32 << 20

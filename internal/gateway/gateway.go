@@ -191,8 +191,7 @@ func (x *exchange) serve() error {
 	return x.serveTMDB()
 }
 
-// dropEmptyBody removes a body that is announced over HTTP/2 and is empty. The limiter's transport sends one, so that
-// net/http does not repeat the request.
+// dropEmptyBody removes a body that is announced over HTTP/2 and is empty. Some HTTP clients send one.
 func (x *exchange) dropEmptyBody() {
 	if x.r.ProtoMajor == 2 && x.r.ContentLength < 0 {
 		_ = http.NewResponseController(x.w).SetReadDeadline(time.Now().Add(bodyTimeout))

@@ -562,8 +562,7 @@ func TestALoopIsForItsOwnRequestOnly(t *testing.T) {
 	}
 }
 
-// A client can announce a body over HTTP/2 before it knows that there is none, as match does until it knows that the
-// gateway speaks HTTP/2.
+// A client can announce a body over HTTP/2 before it knows that there is none.
 func TestAnEmptyBodyOverHTTP2IsNone(t *testing.T) {
 	b := start(t, setup{})
 	server := httptest.NewUnstartedServer(b.service.g)
