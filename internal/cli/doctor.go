@@ -312,7 +312,7 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	case err != nil:
 		return failedFinding(lang.TextOf(err), "anivault limiter reset")
 	case warnings != nil && cfg.Coordinator == "redis":
-		return failedFinding(lang.TextOf(warnings), "see coordinator below")
+		return failedFinding(lang.TextOf(warnings), "see redis; --offline does not check it")
 	case warnings != nil:
 		return failedFinding(lang.TextOf(warnings), fixUnlessDiskFull(warnings,
 			"make it writable for you, or use a local folder that supports locks: ANIVAULT_STATE_DIR"))

@@ -109,7 +109,7 @@ func statusSentence(s ratelimit.Status, unusable bool) lang.Text {
 	case s.PauseUntil.After(s.At):
 		return lang.Textf("TMDB asks all clients to wait until %s", ui.Clock(s.PauseUntil))
 	case unusable:
-		return "nothing can be sent: every account is refused, disabled or blocked, or its quota is used up; " +
+		return "nothing can be sent: every key is refused, disabled or blocked, or has no quota left; " +
 			"see: anivault accounts list"
 	case s.Budget.On() && s.BudgetUsed >= s.Budget.Requests:
 		return lang.Textf("the request budget is used up until %s", ui.Clock(s.BudgetRenews))
