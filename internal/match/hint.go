@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"
 )
 
@@ -96,6 +97,11 @@ func (h *Hint) findArcs(others []reading, c scoredContender) {
 		}
 		if rest != "" {
 			h.Arcs = append(h.Arcs, ArcTitle{r.base, rest, title.SequelSigns(r.Text)})
+		}
+		related := func(t entryTitle) bool { return t.norm == r.norm || hasWordPrefix(r.norm, t.norm) }
+		if i > 0 && r.From == release.FromName && hasSpacelessScript(r.base) && withoutArcWord(r.base) != r.base &&
+			!slices.ContainsFunc(c.titles, related) {
+			h.Remainder = cmp.Or(h.Remainder, r.base) // "【Title】【Arc】"
 		}
 		if h.Arc == 0 && !isOfficialTitle(c.titles, r.norm) {
 			h.Arc = cmp.Or(seasonNamedIn(c.entry, c.titles, r.Text, r.norm, textAfterTitle(r.norm, c.titles)),

@@ -110,10 +110,9 @@ func placeByAbsoluteGroup(p *placer) placement {
 	}
 	var all []GroupEpisode
 	for _, part := range g.Groups {
-		if part.Order == 0 && len(g.Groups) > 1 {
-			continue // specials
+		if part.Order != 0 || len(g.Groups) == 1 { // 0: the specials
+			all = append(all, part.Episodes...)
 		}
-		all = append(all, part.Episodes...)
 	}
 	return p.placementAt(p.groupSlots(all), viaEpisodeGroup, "by the episode group %q", g.Name)
 }

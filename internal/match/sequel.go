@@ -28,7 +28,8 @@ var (
 	ordinalRE       = lazyregexp.New(`^(\d{1,2})(?:st|nd|rd|th)$`)
 	shortSeasonRE   = lazyregexp.New(`^(?:s|season)(\d{1,2})$`)
 	eastAsianTailRE = lazyregexp.New(`^(.*?) ?(?:` +
-		`第 ?(\d{1,2}|[一二三四五六七八九十]{1,2}|[弐贰貳参壱]) ?(季|期|シーズン|部|クール|シリーズ)|` +
+		`第 ?(\d{1,2}|[一二三四五六七八九十]{1,2}|[弐贰貳参壱]) ?` +
+		`(季|期|シーズン|部|クール|シリーズ)|` +
 		`(\d{1,2}) ?(기|期|シーズン|쿨)|시즌 ?(\d{1,2})|シーズン ?(\d{1,2}))$`)
 	finalRE        = lazyregexp.New(`^(.+?)(?:(?: 더)? ?(?:파이널 ?시즌|최종 ?시즌)| [完終终완])$`)
 	joinedNumberRE = lazyregexp.New(`^(.*?)(\d{1,2}|i{2,3}|iv|vi{1,3}|ix)$`)
@@ -222,7 +223,7 @@ func cutMarker(norm string) (string, Sequel) {
 }
 
 func cutYear(t *titleEnd) (string, Sequel) {
-	if !endsInDigit(t.text) {
+	if !isDigit(t.text[len(t.text)-1]) {
 		return noSequel()
 	}
 	m := yearTailRE().FindStringSubmatch(t.text)
@@ -235,7 +236,8 @@ func cutYear(t *titleEnd) (string, Sequel) {
 
 func cutEastAsian(t *titleEnd) (string, Sequel) {
 	s := t.text
-	if s[len(s)-1] < 0x80 && (!endsInDigit(s) || !strings.Contains(s, "시즌") && !strings.Contains(s, "シーズン")) {
+	if s[len(s)-1] < 0x80 &&
+		(!isDigit(s[len(s)-1]) || !strings.Contains(s, "시즌") && !strings.Contains(s, "シーズン")) {
 		return noSequel()
 	}
 	m := eastAsianTailRE().FindStringSubmatch(s)
@@ -263,11 +265,6 @@ func cutJoinedNumber(t *titleEnd) (string, Sequel) {
 		return noSequel()
 	}
 	return m[1], Sequel{Season: parseSequelNumber(m[2])}
-}
-
-func endsInDigit(s string) bool {
-	end := s[len(s)-1]
-	return end >= '0' && end <= '9'
 }
 
 func parseSequelNumber(w string) int {

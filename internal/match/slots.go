@@ -63,9 +63,8 @@ func (s Season) Parts() (parts [][]int) {
 
 func regularSlots(e *Entry) []slot {
 	var out []slot
-	seasons := slices.Clone(e.Seasons)
-	slices.SortStableFunc(seasons, func(a, b Season) int { return a.Number - b.Number })
-	for _, s := range seasons {
+	byNumber := func(a, b Season) int { return a.Number - b.Number }
+	for _, s := range slices.SortedStableFunc(slices.Values(e.Seasons), byNumber) {
 		if s.Number > 0 {
 			out = append(out, slotsOf(s)...)
 		}

@@ -98,6 +98,7 @@ func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 				season(1, "1-12@2009-04-03"), season(2, "1-26@2010-04-07")).alt("Lantern", "Lantern Story: Dawn Choir")}},
 			rel("Lantern Story Dawn Choir", inSeason(1)), "S01E03",
 		},
+		{"an arc alone in a bracket", titled(), rel("ランタンクラブ", also("游郭篇")), "S01E03?"},
 		{"the show's first season", titled("Lantern Club II"), rel("Lantern Club", inSeason(1)), "S01E03"},
 		{"a first season in the year of the second", titled(), rel("Lantern Club", inSeason(1), of(2010)), "S01E03?"},
 		{"a year of the season", titled("Light Circle Forever"), rel("Light Circle Forever", of(2009)), "S01E03"},
