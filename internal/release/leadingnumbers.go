@@ -163,7 +163,7 @@ func (p *numberStage) usePartAsEpisode() {
 }
 
 // findOverallNumbers finds the number counted from the show's start: "Title - 38 (S02E14)", "165.Title.S08E14",
-// "Title S02E14 (38)".
+// "Title S02E14 (38)", "Title - S02E14 - 038 - Episode".
 func (p *numberStage) findOverallNumbers() {
 	if p.marks.seasonSpan.empty() || p.marks.seasonSpan != p.marks.episodeSpan || len(p.marks.seasons) != 1 ||
 		p.layout.titleStart < 0 {
@@ -222,13 +222,35 @@ func (p *numberStage) readOverallInFront() bool {
 
 func (p *numberStage) readOverallAfter(i int) bool {
 	to := i + 1
-	if p.w.roleAt(i) == episodeWord {
+	switch {
+	case p.w.roleAt(i) == episodeWord:
 		to++
-	} else if i >= len(p.w.tokens) || !p.w.isAloneInBracket(i) || p.w.length(i) < 2 {
+	case i >= len(p.w.tokens), p.w.length(i) < 2:
+		return false
+	case isSpacedDash(p.w.gapBefore(i)) && p.w.isPlainNumber(i) && p.w.length(i) > 2:
+		return p.readOverallBetweenDashes(i)
+	case !p.w.isAloneInBracket(i):
 		return false
 	}
 	return p.w.isPlainNumber(to-1) && p.w.length(to-1) <= 4 && p.isPlausibleOverall(float64(p.w.tokens[to-1].num)) &&
 		p.setOverall(span{i, to}, []float64{float64(p.w.tokens[to-1].num)})
+}
+
+// readOverallBetweenDashes reads what Sonarr writes: "Title - S02E14 - 038 - Episode", "Title - S02E14-E15 - 038-039".
+func (p *numberStage) readOverallBetweenDashes(i int) bool {
+	to, list := i+1, []float64{float64(p.w.tokens[i].num)}
+	if p.w.gapAfter(i) == "-" && p.w.isPlainNumber(to) && p.w.length(to) == p.w.length(i) {
+		list = append(list, float64(p.w.tokens[to].num))
+		to++
+	}
+	ends := to == len(p.w.tokens) || p.w.tokens[to].bracket >= 0 || isSpacedDash(p.w.gapAfter(to-1))
+	if !ends || p.w.length(i) > 4 || !p.isPlausibleOverall(list[0]) || len(list) != min(len(p.marks.episodes), 2) {
+		return false
+	}
+	if p.layout.groupSpan.from == i {
+		p.layout.group, p.layout.groupSpan = "", span{}
+	}
+	return p.setOverall(span{i, to}, list)
 }
 
 // isPlausibleOverall reports whether n can be this episode's number in the whole show. The earlier seasons must then

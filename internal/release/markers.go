@@ -285,17 +285,20 @@ func (p *markerStage) setPart(from, to, n int) {
 	}
 }
 
-// isPartOfEpisode reports whether the part is one of the episode, not of the season: it comes after season and episode.
+// isPartOfEpisode reports whether the part is one of the episode, not of the season: it comes after season and episode,
+// or ends the episode's title.
 func (p *markerStage) isPartOfEpisode() bool {
-	if p.part == 0 || p.seasonSpan.empty() || p.episodeSpan.empty() {
+	if p.part == 0 || p.episodeSpan.empty() {
 		return false
 	}
-	for i := range p.w.tokens {
-		if p.w.tokens[i].tag == tagPart {
-			return i >= p.episodeSpan.to && isOneOf(leadingLetters(p.w.lower(i)), "part", "pt")
-		}
+	first := slices.IndexFunc(p.w.tokens, func(t token) bool { return t.tag == tagPart })
+	from := p.episodeSpan.to
+	if p.seasonSpan.empty() {
+		from++ // "08 Part 2" may be a cour
 	}
-	return false
+	return first >= from && slices.ContainsFunc(p.w.tokens[first:], func(t token) bool {
+		return t.tag == tagPart && isOneOf(leadingLetters(p.w.lowerText[t.start:t.end]), "part", "pt", "파트")
+	})
 }
 
 // splitTVNumber splits "TV01" at the start of a bracket, so that its number is read like any other: "[TV01-12 Fin]".

@@ -199,7 +199,7 @@ func (p *titleStage) isInTitle(i int) bool {
 }
 
 func (p *titleStage) readEpisodeTitle(after span) string {
-	from := after.to
+	from := max(after.to, p.numbers.overallSpan.to)
 	if from >= len(p.w.tokens) || p.w.tokens[from].bracket >= 0 || p.w.tokens[after.from].bracket >= 0 {
 		return ""
 	}
