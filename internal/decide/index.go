@@ -75,9 +75,7 @@ func (t *titleIndex) find(s match.Series) indexResult {
 		return out
 	}
 	t.withIndex(func(x *index.Index) error {
-		sequels := sequelTitles(s)
-		sequel := s.HasSeason && s.Season != 1 || s.Part > 1
-		plain := plainTitles(s)
+		sequels, sequel, plain := sequelTitles(s), s.HasSeason && s.Season != 1 || s.Part > 1, plainTitles(s)
 		if s.Want == match.WantTV { // "Title (TV)" is how AniDB writes a series that shares its title with another work
 			for _, text := range plainTitles(s) {
 				plain = append(plain, text+" (TV)")

@@ -170,7 +170,8 @@ func TestListsAreOtherReadingsOfAName(t *testing.T) {
 		{"the series' title in another language", "등불 7화.mkv", at("등불", 0, 0), nil, "[] [7]"},
 		{"a special by the name itself", "Iron Lantern OVA - 02.mkv", at("Iron Lantern", 0, 0), nil, "special [2], [0] [2]"},
 		{"TMDB's own number of a special", "Iron Lantern S00E05.mkv", at("Iron Lantern", 0, 2), nil, "[0] [5]"},
-		{"a stated season beats the special", "Lantern Mini S01E05.mkv", mini, nil, "[1] [5]"},
+		{"season 1 of a special's title counts within it", "Lantern Mini S01E05.mkv", mini, nil, "special [5], [0] [7]"},
+		{"another stated season beats the special", "Lantern Mini S02E05.mkv", mini, nil, "[2] [5]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := indexMapping{c.of, entry, c.siblings}

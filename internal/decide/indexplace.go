@@ -251,8 +251,9 @@ func (m indexMapping) mapping(s match.Series) *match.Mapping {
 func (m indexMapping) readings(r release.Release) []release.Release {
 	season, stated := r.Season()
 	special := mapsToSpecials(m.Candidate)
+	alone := special && stated && season == 1 && !m.isMainTitle() // "Special's Title S01E02" counts within the special
 	switch {
-	case len(r.Seasons) > 1, !special && len(m.Ranges) == 0, stated && m.hasEpisodes(season, r.Episodes),
+	case len(r.Seasons) > 1, !special && len(m.Ranges) == 0, stated && !alone && m.hasEpisodes(season, r.Episodes),
 		stated && season != 1 && m.lastEpisode(season) > 0:
 		return []release.Release{r}
 	case special && !isSpecial(r) && m.isMainTitle():

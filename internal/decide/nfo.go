@@ -123,8 +123,7 @@ func stringOrEmpty(p *string) string {
 	return *p
 }
 
-// languages are the preferred languages of titles, such as "ko-KR", best first. Requests to TMDB use
-// the first.
+// languages are the preferred languages of titles, such as "ko-KR", best first. Requests to TMDB use the first.
 type languages []string
 
 func (l languages) primary() string {

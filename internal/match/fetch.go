@@ -144,8 +144,7 @@ func (j *resolveJob) fetchLimits() func(scoredContender) bool {
 		}
 	}
 	return func(c scoredContender) bool {
-		return !c.foundByWholeTitle && parts >= maxPartialFetches ||
-			shown && !c.showsQuery && hidden >= maxHiddenFetches ||
+		return !c.foundByWholeTitle && parts >= maxPartialFetches || shown && !c.showsQuery && hidden >= maxHiddenFetches ||
 			shown && !doubted && c.showsQuery && !c.showsExactTitle() && begun >= maxHiddenFetches
 	}
 }

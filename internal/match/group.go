@@ -250,8 +250,7 @@ func prepareSeries(s Series) preparedSeries {
 		return out
 	}
 	q := preparedSeries{
-		s, prepare(s.Titles), prepare(addVariants(s.Titles)[len(s.Titles):]),
-		prepare(s.titlesWithNumber()),
+		s, prepare(s.Titles), prepare(addVariants(s.Titles)[len(s.Titles):]), prepare(s.titlesWithNumber()),
 	}
 	if len(q.readings) > 0 && q.readings[0].From == release.FromName {
 		q.readings[0].weight = 1

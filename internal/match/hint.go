@@ -63,9 +63,8 @@ func newHint(s preparedSeries, c scoredContender) Hint {
 		}
 	}
 	own := confirmedSequel(matched, c.match.title, c.titles)
-	if own.Season == 1 ||
-		c.match.fileSequel.IsZero() && own.Season > 0 && len(c.entry.Seasons) < 2 &&
-			!c.hasSeason(own.Season, regularSlots(c.entry)) {
+	if own.Season == 1 || c.match.fileSequel.IsZero() && own.Season > 0 && len(c.entry.Seasons) < 2 &&
+		!c.hasSeason(own.Season, regularSlots(c.entry)) {
 		h.lacksSeason = own.Season > 1
 		own.Season = 0 // the number is part of the show's title, or means the first season
 	}

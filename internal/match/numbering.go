@@ -56,8 +56,7 @@ func doubtDuplicatePlaces(files []File, places []placement) {
 		group           string
 		season, episode int
 	}
-	taken := map[place]float64{}
-	twins := map[string]bool{}
+	taken, twins := map[place]float64{}, map[string]bool{}
 	for i, at := range places {
 		r := files[i].Release
 		if len(at.slots) != len(r.Episodes) || folderOf(r) == "" {

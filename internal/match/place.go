@@ -16,9 +16,7 @@ import (
 // Place finds the season and episodes of files of one series in one folder, and returns a decision for each file. It
 // fetches at most two episode groups, and only if the seasons lack the numbers.
 func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []Decision {
-	out := make([]Decision, len(files))
-	places := make([]placement, len(files))
-	numbering := numberings{}
+	out, places, numbering := make([]Decision, len(files)), make([]placement, len(files)), numberings{}
 	for i, f := range files {
 		d, open := startDecision(f, res)
 		if out[i] = d; !open {

@@ -149,6 +149,7 @@ func TestPlaceFollowsTheFetchedEpisodes(t *testing.T) {
 		{"it tells that a season is merged", rel("Reed Archive", inSeason(2), eps(3), overall(17)), "tv 14 S01E17"},
 		{"it tells the season where the seasons differ", rel("Ember Blade", inSeason(2), eps(3), overall(36)), "tv 6 S03E03"},
 		{"it counts otherwise within the season", rel("Salt Harbor", inSeason(2), eps(3), overall(16)), "tv 3 S02E03"},
+		{"a recap that one of the catalogues counts", rel("Salt Harbor", inSeason(2), eps(1), overall(12)), "tv 3 S02E01"},
 		{"the season's own number again", rel("Missing Planks", inSeason(1), eps(9), overall(9)), "tv 18 S01E09"},
 		{
 			"a special's word in the entry's title, and a season", rel("Tin Comet OVA", inSeason(2), eps(2), special("OVA")),

@@ -89,10 +89,12 @@ func placeByRuns(p *placer) placement {
 			}
 			run = parts[p.part-1]
 		}
-		for _, list := range [][]slot{slotsByPosition(run, p.numbers, 0), slotsByNumber(run, p.numbers)} {
-			if at := p.placementAt(list, viaPlaceInRun, gap.why, p.season, run[0].season, run[0].episode.Number); at.ok {
-				return at
-			}
+		at := func(list []slot) placement {
+			return p.placementAt(list, viaPlaceInRun, gap.why, p.season, run[0].season, run[0].episode.Number)
+		}
+		if at := p.firstForFolder(func(numbers []int) placement { return at(slotsByPosition(run, numbers, 0)) },
+			func(numbers []int) placement { return at(slotsByNumber(run, numbers)) }); at.ok {
+			return at
 		}
 	}
 	p.addStep("the gaps between air dates do not give %d seasons", p.season)

@@ -205,8 +205,7 @@ func (c *scoredContender) weighEpisodes(s Series) {
 		return
 	}
 	all := regularSlots(c.entry)
-	total := max(len(all), c.entry.EpisodeCount)
-	last := int(s.LastEpisode)
+	total, last := max(len(all), c.entry.EpisodeCount), int(s.LastEpisode)
 	if n := c.match.fileSequel.Season; n > 1 && !c.hasSeason(n, all) {
 		c.addReason("sequel", weightNoSequelSeason, lang.Textf("the title ends in season %d, which the entry lacks", n))
 	}

@@ -28,7 +28,8 @@ func placeByMapping(p *placer) placement {
 }
 
 // placeByOverallNumber handles a name with two numbers, one over all seasons and one in the season: "38 (S02E14)". It
-// uses the first. If the two mean different episodes of one season, it finds no place, and the second counts.
+// uses the first. If the two mean different episodes of one season, or are a few episodes apart, because one catalogue
+// counts a recap, it finds no place, and the second counts.
 func placeByOverallNumber(p *placer) placement {
 	if len(p.rel.Overall) == 0 || len(p.rel.Overall) != len(p.numbers) || slices.Equal(toInts(p.rel.Overall), p.numbers) {
 		return placement{}
@@ -37,7 +38,9 @@ func placeByOverallNumber(p *placer) placement {
 	at := p.placementAt(slotsByPosition(p.episodes, overall, 0), viaOverallNumber, "number %s counted over all seasons",
 		numberListText(overall))
 	stated := p.placementAt(slotsByNumber(seasonSlots(p.episodes, p.season), p.numbers), viaSeason, "")
-	if stated.ok && stated.season == at.season && stated.label() != at.label() {
+	const maxRecaps = 3
+	if at.ok && stated.ok && stated.label() != at.label() && (stated.season == at.season ||
+		absDiff(slices.Index(p.episodes, stated.slots[0]), slices.Index(p.episodes, at.slots[0])) <= maxRecaps) {
 		return placement{}
 	}
 	return at
@@ -45,12 +48,25 @@ func placeByOverallNumber(p *placer) placement {
 
 func (p *placer) statesSeason() bool { return len(p.rel.Seasons) > 0 }
 
+// firstForFolder returns the first of several ways to place the numbers that also places the folder's greatest number,
+// else the first that places the numbers.
+func (p *placer) firstForFolder(ways ...func(numbers []int) placement) placement {
+	all := make([]placement, len(ways))
+	for i, way := range ways {
+		if all[i] = way(p.numbers); all[i].ok && (p.folderLast == 0 || way([]int{p.folderLast}).ok) {
+			return all[i]
+		}
+	}
+	return firstFound(all...)
+}
+
 // placeBySeason takes the season in the name for TMDB's. If that season lacks the numbers, they may count over all
 // seasons, be positions in a season that does not start at 1, or continue into the next season.
 func placeBySeason(p *placer) placement {
 	isPart := p.season > 1 && p.hint.Arc != p.season && // "Title Arc 2nd Season" is the second part of the arc
 		len(splitRuns(seasonSlots(p.episodes, p.hint.Arc), courPause)) == p.season
-	if p.season == 0 || p.part > 0 || p.hint.Arc > 0 && (p.rel.Absolute || isPart) {
+	if p.season == 0 || p.part > 0 || p.hint.Arc > 0 && (p.rel.Absolute || isPart) ||
+		p.hint.Arc > 1 && slices.Equal(p.rel.Seasons, []int{1}) {
 		return placement{}
 	}
 	if at := placeAfterNamedSeason(p); at.ok {
@@ -65,14 +81,17 @@ func placeBySeason(p *placer) placement {
 		return placement{}
 	}
 	list := slotsOf(s)
-	if at := p.placementAt(slotsByNumber(list, p.numbers), viaSeason, "season %d has the number", p.season); at.ok {
+	at := p.firstForFolder(func(numbers []int) placement {
+		return p.placementAt(slotsByNumber(list, numbers), viaSeason, "season %d has the number", p.season)
+	}, func(numbers []int) placement {
+		at := p.placementAt(slotsByPosition(p.episodes, numbers, 0), viaOverallPosition, "counted from the first season")
+		at.ok = at.ok && at.season == p.season
+		return at
+	})
+	if at.ok {
 		return at
 	}
 	p.addStep("season %d has no %s", p.season, episodesText(p.numbers))
-	at := p.placementAt(slotsByPosition(p.episodes, p.numbers, 0), viaOverallPosition, "counted from the first season")
-	if at.ok && at.season == p.season {
-		return at
-	}
 	if list[0].episode.Number > 1 {
 		return p.placementAt(slotsByPosition(list, p.numbers, 0), viaSeason, "by position: season %d starts at episode %d",
 			p.season, list[0].episode.Number)
@@ -251,10 +270,12 @@ func placeByPart(p *placer) placement {
 			"part %d is season %d, which has the number", p.part, p.part)
 	}
 	part := parts[p.part-1]
-	return firstFound(
-		p.placementAt(slotsByPosition(part, p.numbers, 0), viaPlaceInPart,
-			"by position in part %d, which begins with S%02dE%02d", p.part, part[0].season, part[0].episode.Number),
-		p.placementAt(slotsByNumber(part, p.numbers), viaNumberInPart, "part %d has the number", p.part))
+	return p.firstForFolder(func(numbers []int) placement {
+		return p.placementAt(slotsByPosition(part, numbers, 0), viaPlaceInPart,
+			"by position in part %d, which begins with S%02dE%02d", p.part, part[0].season, part[0].episode.Number)
+	}, func(numbers []int) placement {
+		return p.placementAt(slotsByNumber(part, numbers), viaNumberInPart, "part %d has the number", p.part)
+	})
 }
 
 // placeInFinalSeason takes the last season if the name says "Final Season". The place is more certain if a title of the
@@ -291,9 +312,8 @@ func placeByPosition(p *placer) placement {
 		p.addStep("no regular episode aired in or next to %d", p.year)
 		return placement{}
 	}
-	if p.hint.Remainder != "" &&
-		(p.hasSeveralSeasons() || len(p.specials) > 0 ||
-			len(splitRuns(p.episodes, courPause)) > 1 && withoutArcWord(p.hint.Remainder) != p.hint.Remainder) &&
+	if p.hint.Remainder != "" && (p.hasSeveralSeasons() || len(p.specials) > 0 ||
+		len(splitRuns(p.episodes, courPause)) > 1 && withoutArcWord(p.hint.Remainder) != p.hint.Remainder) &&
 		slices.Max(p.numbers) <= longestSeason(p.episodes) {
 		p.addStep("%q looks like an arc or season, but no season has that name", p.hint.Remainder)
 		return placement{}

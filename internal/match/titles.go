@@ -53,8 +53,7 @@ func entryTitles(e *Entry) []entryTitle {
 // distinctEntryTitles normalises titles, drops duplicates, and adds romanised forms of titles in kana or hangul. The
 // first titles, own in number, and translations are primary.
 func distinctEntryTitles(all []AltTitle, own int) []entryTitle {
-	out := make([]entryTitle, 0, len(all)+1)
-	seen := make(map[string]bool, len(all)+1)
+	out, seen := make([]entryTitle, 0, len(all)+1), make(map[string]bool, len(all)+1)
 	add := func(i int, text string, alt AltTitle) {
 		n := newEntryTitle(text, alt)
 		n.primary = i < own || alt.Language != ""

@@ -118,10 +118,9 @@ var doubts = []struct {
 	{"the title says that it is a film or a special", 0.5, func(p *placer, _ placement) bool {
 		derived := func(w string) bool { return words().derivedWorkWords[w] }
 		named := func(a ArcTitle) bool { return slices.ContainsFunc(strings.Fields(a.Remainder), derived) }
-		return slices.ContainsFunc(p.hint.Arcs, named) ||
-			slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool {
-				return hasFilmWord(t.Text) && !p.isShowTitle(title.Normalize(t.Text), nil)
-			})
+		return slices.ContainsFunc(p.hint.Arcs, named) || slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool {
+			return hasFilmWord(t.Text) && !p.isShowTitle(title.Normalize(t.Text), nil)
+		})
 	}},
 	{"the title ends in a season that TMDB does not have", 0.6, func(p *placer, _ placement) bool {
 		return p.hint.lacksSeason && !p.statesSeason()

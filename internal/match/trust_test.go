@@ -71,6 +71,35 @@ func TestFilesOfAFolderHaveOneNumbering(t *testing.T) {
 	}
 }
 
+// The folder's last number tells how all of its numbers count, also those that would count otherwise on their own.
+func TestTheLastNumberOfAFolderDecides(t *testing.T) {
+	long := &world{entries: []*Entry{series(30, "Lantern Club", "ランタンクラブ", 2009,
+		season(1, "1-12@2009-04-03"), season(2, "1-26@2010-04-07"))}}
+	cours := &world{entries: []*Entry{series(31, "Moth Court", "蛾の宮廷", 2020, season(1, "1-11@2020-10-11",
+		"12-24@2021-04-04"))}}
+	for _, row := range []struct {
+		name    string
+		w       *world
+		rel     release.Release
+		numbers []float64
+		want    string
+	}{
+		{"counted on", long, rel("Lantern Club", inSeason(2)), []float64{13, 14, 38}, "S02E01 S02E02 S02E26"},
+		{"counted anew", long, rel("Lantern Club", inSeason(2)), []float64{1, 13, 26}, "S02E01 S02E13 S02E26"},
+		{"it decides nothing", long, rel("Lantern Club", inSeason(2)), []float64{13, 26}, "S02E13 S02E26"},
+		{"a part counted on", cours, rel("Moth Court", inPart(2)), []float64{12, 13, 24}, "S01E12 S01E13 S01E24"},
+		{"a part counted anew", cours, rel("Moth Court", inPart(2)), []float64{1, 12, 13}, "S01E12 S01E23 S01E24"},
+		{"a run counted on", cours, rel("Moth Court", inSeason(2)), []float64{12, 13, 24}, "S01E12 S01E13 S01E24"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			got, all := decideFolder(row.w, row.rel, row.numbers...)
+			if text := strings.Join(got, " "); text != row.want {
+				t.Errorf("got %s, want %s\n%s", text, row.want, all[0].Reason)
+			}
+		})
+	}
+}
+
 func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 	titled := func(alt ...string) *world {
 		plain := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, "1-3@2010-08-01"), season(1,

@@ -40,9 +40,8 @@ var numberRules = []rule[bareNumber, int]{
 	}, notEpisode},
 	{"joined to the number before it", func(b bareNumber) bool {
 		return b.index > 0 && b.neighbor(-1).class == number && b.gapBefore() != " " && !b.afterDash &&
-			b.neighbor(-1).tag != tagYear &&
-			!(b.padded && (b.w.isDotted && b.w.length(b.index-1) == 3 ||
-				b.neighbor(-2).class == cjk && b.neighbor(-2).end == b.neighbor(-1).start)) // "银色铁道2-05"
+			b.neighbor(-1).tag != tagYear && !(b.padded && (b.w.isDotted && b.w.length(b.index-1) == 3 ||
+			b.neighbor(-2).class == cjk && b.neighbor(-2).end == b.neighbor(-1).start)) // "银色铁道2-05"
 	}, notEpisode},
 	{"after No.", func(b bareNumber) bool {
 		return b.index > 0 && strings.TrimRight(b.gapBefore(), " ") == "." && b.w.lower(b.index-1) == "no"

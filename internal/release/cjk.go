@@ -37,7 +37,7 @@ func (p lexer) addCJKToken(t token, group int) {
 // counterAt reads a counter such as "第07話" at byte i. first says that i starts a run of CJK; some words count only
 // there.
 func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
-	if i > 0 && hanDigit(r) > 0 {
+	if i > 0 && lists().hanDigits[r] > 0 {
 		if t, ok := p.hanCounterAt(i, first); ok {
 			return t, true
 		}

@@ -67,7 +67,7 @@ func (p *markerStage) cursorAfterEpisodeWord(i int) (c cursor, ok bool) {
 		if head == "e" {
 			return c, p.hasEpisodeLetter(i)
 		}
-		k, _ := lookUpWord(head)
+		k := lists().words[head]
 		return c, k.role == episodeWord && !(head == "cap" && len(p.w.word(i)) > 6)
 	}
 	if t.word.role != episodeWord && !p.isEpisodeUnit(i) {
@@ -228,9 +228,8 @@ func (p *markerStage) markCounters() {
 		case tagSeason:
 			p.markSeasonCounter(i)
 		case tagEpisode:
-			if p.episodeSpan.empty() && !p.isTotalCount(i) &&
-				!(t.bracket >= 0 && isDigit(p.w.text[t.start]) &&
-					p.w.countUntagged(p.w.brackets[t.bracket].span) > 0 && !p.fillsBracket(i)) {
+			if p.episodeSpan.empty() && !p.isTotalCount(i) && !(t.bracket >= 0 && isDigit(p.w.text[t.start]) &&
+				p.w.countUntagged(p.w.brackets[t.bracket].span) > 0 && !p.fillsBracket(i)) {
 				p.markCounter(i)
 			}
 		default:

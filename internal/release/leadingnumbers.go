@@ -222,35 +222,15 @@ func (p *numberStage) readOverallInFront() bool {
 
 func (p *numberStage) readOverallAfter(i int) bool {
 	to := i + 1
-	switch {
-	case p.w.roleAt(i) == episodeWord:
+	if p.w.roleAt(i) == episodeWord {
 		to++
-	case i >= len(p.w.tokens), p.w.length(i) < 2:
-		return false
-	case isSpacedDash(p.w.gapBefore(i)) && p.w.isPlainNumber(i) && p.w.length(i) > 2:
-		return p.readOverallBetweenDashes(i)
-	case !p.w.isAloneInBracket(i):
+	} else if i >= len(p.w.tokens) || p.w.length(i) < 2 || !p.w.isAloneInBracket(i) && // Sonarr: "S02E14 - 038 - Episode"
+		(p.w.length(i) < 3 || !isSpacedDash(p.w.gapBefore(i)) || !isSpacedDash(p.w.gapAfter(i)) &&
+			to < len(p.w.tokens) && p.w.tokens[to].bracket < 0) {
 		return false
 	}
 	return p.w.isPlainNumber(to-1) && p.w.length(to-1) <= 4 && p.isPlausibleOverall(float64(p.w.tokens[to-1].num)) &&
 		p.setOverall(span{i, to}, []float64{float64(p.w.tokens[to-1].num)})
-}
-
-// readOverallBetweenDashes reads what Sonarr writes: "Title - S02E14 - 038 - Episode", "Title - S02E14-E15 - 038-039".
-func (p *numberStage) readOverallBetweenDashes(i int) bool {
-	to, list := i+1, []float64{float64(p.w.tokens[i].num)}
-	if p.w.gapAfter(i) == "-" && p.w.isPlainNumber(to) && p.w.length(to) == p.w.length(i) {
-		list = append(list, float64(p.w.tokens[to].num))
-		to++
-	}
-	ends := to == len(p.w.tokens) || p.w.tokens[to].bracket >= 0 || isSpacedDash(p.w.gapAfter(to-1))
-	if !ends || p.w.length(i) > 4 || !p.isPlausibleOverall(list[0]) || len(list) != min(len(p.marks.episodes), 2) {
-		return false
-	}
-	if p.layout.groupSpan.from == i {
-		p.layout.group, p.layout.groupSpan = "", span{}
-	}
-	return p.setOverall(span{i, to}, list)
 }
 
 // isPlausibleOverall reports whether n can be this episode's number in the whole show. The earlier seasons must then
@@ -270,6 +250,8 @@ func (p *numberStage) setOverall(at span, list []float64) bool {
 			list = append(list, v)
 		}
 	}
-	p.overall, p.overallSpan = list, at
+	if p.overall, p.overallSpan = list, at; p.layout.groupSpan == at {
+		p.layout.group = ""
+	}
 	return true
 }

@@ -230,7 +230,7 @@ func markPart(p *markerStage, i int) bool {
 	t := &p.w.tokens[i]
 	if t.class == mixed {
 		head := leadingLetters(p.w.lower(i))
-		if k, _ := lookUpWord(head); k.role != partWord || p.w.length(i)-len(head) > 2 {
+		if k := lists().words[head]; k.role != partWord || p.w.length(i)-len(head) > 2 {
 			return false
 		}
 		number := p.w.word(i)[len(head):]
@@ -286,18 +286,12 @@ func (p *markerStage) setPart(from, to, n int) {
 }
 
 // isPartOfEpisode reports whether the part is one of the episode, not of the season: it comes after season and episode,
-// or ends the episode's title.
+// or ends the episode's title. "08 Part 2" may be a cour.
 func (p *markerStage) isPartOfEpisode() bool {
-	if p.part == 0 || p.episodeSpan.empty() {
-		return false
-	}
-	first := slices.IndexFunc(p.w.tokens, func(t token) bool { return t.tag == tagPart })
-	from := p.episodeSpan.to
-	if p.seasonSpan.empty() {
-		from++ // "08 Part 2" may be a cour
-	}
-	return first >= from && slices.ContainsFunc(p.w.tokens[first:], func(t token) bool {
-		return t.tag == tagPart && isOneOf(leadingLetters(p.w.lowerText[t.start:t.end]), "part", "pt", "파트")
+	i, at := slices.IndexFunc(p.w.tokens, func(t token) bool { return t.tag == tagPart }), p.episodeSpan
+	return p.part > 0 && !at.empty() && i >= at.to && (i > at.to || !p.seasonSpan.empty()) &&
+		!strings.ContainsAny(p.w.lower(i), "쿨ク") && !p.w.anyToken(span{i, min(i+2, len(p.w.tokens))}, func(k int) bool {
+		return leadingLetters(p.w.lower(k)) == "cour"
 	})
 }
 

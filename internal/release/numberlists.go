@@ -188,7 +188,7 @@ func (p *markerStage) readEpisodes(c cursor, season string, signed bool) ([]floa
 
 // tagFollows reports whether the rest of the word is a tag: "S02E07De".
 func (c cursor) tagFollows() bool {
-	k, _ := lookUpWord(c.word())
+	k := lists().words[c.word()]
 	switch k.tag {
 	case tagLanguage, tagSubtitle, tagSource, tagService, tagOther, tagVideo, tagAudio:
 		return true

@@ -380,11 +380,6 @@ func TestNumbersInTheWholeShowsCount(t *testing.T) {
 		"911.Silver.Rail.S03E05.720p.HDTV.x264-QUIET":   "911 Silver Rail s3 e5 episode []",
 		"Silver Rail S02E05 (1998) [1080p].mkv":         "Silver Rail s2 e5 y1998 episode []",
 		"Silver Rail 100 S02E14 - 24 Hours [1080p].mkv": "Silver Rail 100 s2 e14 episode []",
-		"Silver Rail - S02E14 - 038 - The Quay [x].mkv": "Silver Rail s2 e14 episode [38]",
-		"Silver Rail - S02E14 - 038 [1080p].mkv":        "Silver Rail s2 e14 episode [38]",
-		"Silver Rail - S02E14-E15 - 038-039 - Quay.mkv": "Silver Rail s2 e14-15 episode [38 39]",
-		"Silver Rail - S02E14 - 100 Days.mkv":           "Silver Rail s2 e14 episode []",
-		"Silver Rail - S01E14 - 100 - The Quay.mkv":     "Silver Rail s1 e14 episode []",
 		"24.S05E07.720p.HDTV.x264-QUIET.mkv":            "24 s5 e7 episode []",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -554,11 +549,6 @@ func TestPartsOfEpisodesAndOfSeasons(t *testing.T) {
 		"Silver Rail Part 2 S02E08.mkv":            false,
 		"Silver Rail S02 Part 2 E08.mkv":           false,
 		"Silver Rail S02E08 Cour 2.mkv":            false,
-		"Silver Rail - 08 - The Quay, Part 2.mkv":  true,
-		"Silver Rail - 08 The Quay (Part II).mkv":  true,
-		"Silver Rail - 08 - The Second Part.mkv":   true,
-		"은빛 철도 08화 부두 파트2.mkv":                     true,
-		"Silver Rail/08 - The Quay, Part 2.mkv":    true,
 		"Silver Rail - 08 Part 2.mkv":              false,
 		"Silver Rail Part 2 - 08.mkv":              false,
 	} {

@@ -73,8 +73,7 @@ type ID struct {
 	Value  string // digits; for imdb with its "tt"
 }
 
-// FolderInfo is what the folders above the file say. The other fields of Release
-// already take it into account.
+// FolderInfo is what the folders above the file say. The other fields of Release already take it into account.
 type FolderInfo struct {
 	Title   string // title in the nearest folder that has one
 	Seasons []int  // seasons that those folders name; "Specials" is season 0
@@ -84,9 +83,8 @@ type FolderInfo struct {
 	Live    bool // a folder such as "Dramas", in which nothing is animation
 }
 
-// Release is what was read from a name and its folders. Missing text is "", a
-// missing number is 0 and a missing list is nil. In a list, 0 is a real season or
-// episode.
+// Release is what was read from a name and its folders. Missing text is "", a missing number is 0 and a missing list
+// is nil. In a list, 0 is a real season or episode.
 type Release struct {
 	Path string // the input, unchanged
 	Name string // its last element, unchanged

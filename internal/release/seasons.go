@@ -61,7 +61,7 @@ func (p *markerStage) cursorAfterSeasonWord(i int) (c cursor, plural, ok bool) {
 	c = cursor{p.w.lowerText, t.end}
 	if t.class == mixed {
 		head := leadingLetters(p.w.lower(i))
-		k, _ := lookUpWord(head)
+		k := lists().words[head]
 		c.i = t.start + len(head)
 		return c, false, k.role == seasonWord
 	}
@@ -98,7 +98,7 @@ func (p *markerStage) isSpelledBeforeEpisode(i int) bool {
 		return false
 	}
 	_, spelled := lists().cardinals[p.w.lower(i)]
-	next, _ := lookUpWord(leadingLetters(p.w.lower(i + 1)))
+	next := lists().words[leadingLetters(p.w.lower(i+1))]
 	return spelled && next.role == episodeWord
 }
 
@@ -152,9 +152,7 @@ var ordinalSeasonExceptions = []reason[ordinalSeason]{
 	{"a number of its own after the word", func(o ordinalSeason) bool {
 		next := o.wordToken + 1
 		return o.plain && o.wordText[0] < utf8.RuneSelf && o.w.classAt(next) == number &&
-			len(o.w.gapAfter(o.wordToken)) <= 2 &&
-			o.w.inSameBracket(o.index, next) &&
-			o.w.roleAt(next+1) != episodeWord
+			len(o.w.gapAfter(o.wordToken)) <= 2 && o.w.inSameBracket(o.index, next) && o.w.roleAt(next+1) != episodeWord
 	}, true},
 }
 

@@ -14,10 +14,10 @@ func readNumberedExtra(p *tagStage, i int) bool {
 	}
 	head := untilDigit(w)
 	n := len(head)
-	k, ok := lookUpWord(head)
+	k, ok := lists().words[head]
 	if !ok && n > 1 && head[n-1] == 'v' && len(w) == n+1 {
 		head = head[:n-1]
-		k, _ = lookUpWord(head)
+		k = lists().words[head]
 	}
 	if k.tag != tagExtra && k.tag != tagSpecial || n > 8 || len(w)-n > 4 {
 		if head != "ex" || len(w)-len(head) != 2 {
@@ -103,8 +103,7 @@ var specialRules = []rule[specialWord, bool]{
 	{"the first word", func(s specialWord) bool { return s.index == 0 }, true},
 	{"part of the episode's title", func(s specialWord) bool {
 		inside := !s.stage.marks.episodeSpan.empty() && s.index >= s.stage.marks.episodeSpan.to
-		preview := s.lower() == "preview" || s.class == cjk && s.word.value == "PV" &&
-			s.w.titleMayEndBefore(s.index+1)
+		preview := s.lower() == "preview" || s.class == cjk && s.word.value == "PV" && s.w.titleMayEndBefore(s.index+1)
 		return inside && s.word.value != "SAMPLE" && !preview
 	}, false},
 	{"after a dash between spaces", func(s specialWord) bool { return isSpacedDash(s.gapBefore()) }, true},
@@ -126,8 +125,7 @@ var specialRules = []rule[specialWord, bool]{
 
 // isAloneWithNumber reports whether a bracket holds only the word and its number: "[Menu 02]".
 func (s specialWord) isAloneWithNumber() bool {
-	return s.bracket >= 0 && s.w.isPlainNumber(s.index+1) &&
-		s.w.brackets[s.bracket].span == span{s.index, s.index + 2}
+	return s.bracket >= 0 && s.w.isPlainNumber(s.index+1) && s.w.brackets[s.bracket].span == span{s.index, s.index + 2}
 }
 
 func (s specialWord) isOrdinary() bool {

@@ -99,7 +99,7 @@ func (p *tagStage) isMediaTagWord(i int) bool {
 	if i >= len(p.w.tokens) {
 		return false
 	}
-	k, _ := lookUpWord(p.w.lower(i))
+	k := lists().words[p.w.lower(i)]
 	if k.weak {
 		return k.tag == tagSource && k.value != "TV" && p.w.length(i) == 3
 	}
@@ -108,9 +108,8 @@ func (p *tagStage) isMediaTagWord(i int) bool {
 
 // readQuantity tags an amount with its unit: "700MB", "1.46Gb", "10 bit", "60fps", "6ch", "2CD", "384kbit", "35mm".
 func readQuantity(p *tagStage, i int) bool {
-	w := p.w.lower(i)
+	w, last := p.w.lower(i), i
 	n := leadingDigits(w)
-	last := i
 	switch {
 	case n == 0:
 		return false
@@ -149,12 +148,12 @@ func readAudioChannels(p *tagStage, i int) bool {
 	if n == len(w) || n < 2 || len(w)-n > 2 {
 		return false
 	}
-	k, _ := lookUpWord(head)
+	k := lists().words[head]
 	if k.tag != tagAudio {
 		if n <= 3 || head[n-1] != 'x' {
 			return false
 		}
-		if k, _ = lookUpWord(head[:n-1]); k.tag != tagAudio && k.tag != tagSubtitle {
+		if k = lists().words[head[:n-1]]; k.tag != tagAudio && k.tag != tagSubtitle {
 			return false
 		}
 	}
@@ -251,8 +250,7 @@ func (p *tagStage) begins(i int) bool {
 func (p *tagStage) siteEnd(i int) int {
 	j := i + 1
 	if gap := p.w.gapAfter(min(i+2, len(p.w.tokens)-1)); (p.begins(i) || p.begins(i-1)) && p.w.inSameBracket(i, i+3) &&
-		(gap == "." && p.w.isDotted || gap == " ") && p.w.tokens[i].bracket < 0 &&
-		wordSets()["domain"][p.w.lower(i+2)] {
+		(gap == "." && p.w.isDotted || gap == " ") && p.w.tokens[i].bracket < 0 && wordSets()["domain"][p.w.lower(i+2)] {
 		return i + 3 // "www.site.com.Title"
 	}
 	for p.w.inSameBracket(i, j) && !isSpacedDash(p.w.gapAfter(j-1)) && j-i < 5 &&

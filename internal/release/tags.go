@@ -53,7 +53,7 @@ func (p *tagStage) lookUp(i int) {
 	if t.class == cjk { // CJK has no lower case
 		k, ok = lists().words[p.w.word(i)]
 	} else {
-		k, ok = lookUpWord(p.w.lower(i))
+		k, ok = lists().words[p.w.lower(i)]
 	}
 	if ok {
 		t.word, t.tag, t.weak = k, k.tag, k.weak
@@ -164,8 +164,7 @@ func (p *tagStage) isNumericDate(i int) bool {
 	case b == a+1 && c == b+1: // three episodes
 		return false
 	}
-	// "10-19-12", "18.09.00": two digits for the year
-	// "14.05.11.Title"
+	// "10-19-12", "18.09.00": two digits for the year "14.05.11.Title"
 	if i == 0 && !(p.w.classAt(3) == alpha && p.w.gapAfter(0) == "." && p.w.gapAfter(2) == "." && a < 35 && b <= 12) {
 		return false
 	}

@@ -127,8 +127,7 @@ func (p *titleStage) addFilmTitleWithoutCount() {
 // isSceneShortForm reports whether the name is a short scene name, which begins with the group: "grp-title.2016.1080p".
 func (p *titleStage) isSceneShortForm() bool {
 	return p.w.isDotted && p.layout.group == "" && p.tags.hasMediaTag && p.end-p.layout.titleStart > 1 &&
-		p.w.gapAfter(p.layout.titleStart) == "-" &&
-		p.w.tokens[p.layout.titleStart].start == 0 && p.w.text == p.w.lowerText
+		p.w.gapAfter(p.layout.titleStart) == "-" && p.w.tokens[p.layout.titleStart].start == 0 && p.w.text == p.w.lowerText
 }
 
 // splitNumberedTitle splits "003. Title - Episode's Name" at the dash.

@@ -218,7 +218,7 @@ func (c *cursor) readJoinWord() role {
 	for d.i < len(d.text) && (isLetter(d.text[d.i]) || d.text[d.i] >= utf8.RuneSelf) {
 		d.i++
 	}
-	k, _ := lookUpWord(d.text[from:d.i])
+	k := lists().words[d.text[from:d.i]]
 	if k.role != toWord && k.role != andWord || spaces == 0 && d.i-from < 2 {
 		return noRole
 	}

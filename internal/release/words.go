@@ -167,12 +167,6 @@ var roleNames = map[string]role{
 
 func isOneOf(w string, words ...string) bool { return slices.Contains(words, w) }
 
-// lookUpWord returns the entry of a lower-case word in words.txt.
-func lookUpWord(w string) (wordInfo, bool) {
-	k, ok := lists().words[w]
-	return k, ok
-}
-
 // ordinal returns the value of an ordinal in lower case: "2nd", "second", "10º".
 func ordinal(w string) (int, bool) {
 	switch n := leadingDigits(w); n {
@@ -192,23 +186,15 @@ func hanNumber(s string) (value, size int) {
 	total, last := 0, 0
 	for total <= 999 {
 		r, n := utf8.DecodeRuneInString(s[size:])
-		d := hanDigit(r)
-		if d < 0 {
+		d, ok := lists().hanDigits[r]
+		if !ok {
 			break
 		}
 		if d >= 10 {
 			total += max(last, 1) * d
 			d = 0
 		}
-		last = d
-		size += n
+		last, size = d, size+n
 	}
 	return total + last, size
-}
-
-func hanDigit(r rune) int {
-	if n, ok := lists().hanDigits[r]; ok {
-		return n
-	}
-	return -1
 }
