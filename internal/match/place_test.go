@@ -198,7 +198,12 @@ func TestPlaceUsesAnImportedMapping(t *testing.T) {
 		{Mapping{Absolute: true, Offset: 24}, rel("Tomori", eps(1)), "tv 1 S01E25"},
 		{Mapping{Season: 1, Offset: 30}, rel("Tomori", eps(3)), "tv 1 S01E33"},
 		{Mapping{Season: 1, Offset: 12}, rel("Tomori", inSeason(1), eps(3)), "tv 1 S01E03"},
+		{Mapping{Season: 2}, rel("Tomori", inSeason(1), eps(3)), "tv 1 S02E03"},
+		{Mapping{Season: 2}, rel("Tomori", inSeason(3), eps(3)), "tv 1 S03E03"},
 	} {
+		if res.Entry = merged; row.m.Season == 2 {
+			res.Entry = split
+		}
 		res.Mapping = &row.m
 		if got := r.Place(context.Background(), []File{{Release: row.rel}}, res)[0]; outcome(got) != row.want {
 			t.Errorf("%+v: got %s (%s), want %s", row.m, outcome(got), got.Reason, row.want)

@@ -15,7 +15,8 @@ import (
 // placeByMapping uses the imported mapping, unless TMDB has the season and the numbers that the name states.
 func placeByMapping(p *placer) placement {
 	stated := p.placementAt(slotsByNumber(seasonSlots(p.episodes, p.season), p.numbers), viaSeason, "")
-	if p.mapping == nil || stated.ok && !p.mayCountWithinSequel(stated) {
+	if p.mapping == nil || stated.ok && !p.mayCountWithinSequel(stated) &&
+		!(p.mapping.Season > 1 && p.mapping.Offset == 0 && slices.Equal(p.rel.Seasons, []int{1})) { // the sequel's first
 		return placement{}
 	}
 	if p.mapping.Absolute {
