@@ -289,7 +289,8 @@ func withEpisodes(r release.Release, season int, numbers []int) release.Release 
 // count, because they may name specials.
 func (m indexMapping) isMainTitle() bool {
 	norm := title.Normalize(m.Text)
-	same := func(text string) bool { return title.Normalize(text) == norm }
+	year := " " + strconv.Itoa(m.entry.Year) // "Title (2014)"
+	same := func(text string) bool { return strings.TrimSuffix(title.Normalize(text), year) == norm }
 	return same(m.entry.Title) || same(m.entry.OriginalTitle) ||
 		slices.ContainsFunc(m.entry.Titles, func(t match.AltTitle) bool { return t.Language != "" && same(t.Title) })
 }
