@@ -74,7 +74,7 @@ func newHint(s preparedSeries, c scoredContender) Hint {
 		if _, rest, ok := strings.Cut(r.norm, matched+" "); ok {
 			if base, seq := splitSequel("x " + rest); base == "x" {
 				h.fillMissing(seq) // "Title" and "Title V"
-			} else if h.Remainder == "" && h.Arc == 0 && hasSpacelessScript(matched) {
+			} else if h.Remainder == "" && h.Arc == 0 && h.Season > 0 && hasSpacelessScript(matched) {
 				h.matchedPiece = true
 			}
 		}
