@@ -256,8 +256,8 @@ func withoutFilmWords(s string) string {
 	return cut
 }
 
-// firstWords returns the first half of a title of four or more words, or of an East Asian one that ends in an arc, "" if
-// that is too short to search for.
+// firstWords returns the first half of a title of four or more words, or of an East Asian one that ends in an arc. It
+// returns "" if that is too short to search for.
 func firstWords(s string) string {
 	w := strings.Fields(searchText(s))
 	if len(w) < 2 || len(w) < 4 && (!hasSpacelessScript(s) || withoutArcWord(w[len(w)-1]) == w[len(w)-1]) {
