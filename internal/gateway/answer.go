@@ -245,7 +245,7 @@ func refusalOf(err error) *refusal {
 	case errors.As(err, new(*tmdb.UnauthorizedError)):
 		return refuse(reasonCredentials, "")
 	case errors.As(err, &setup):
-		switch setup.Kind {
+		switch setup.Kind { //nolint:exhaustive // all others are of TLS
 		case tmdb.ConfigRedirect, tmdb.ConfigDowngrade, tmdb.ConfigProxy:
 			return refuse(reasonUpstream, "")
 		case tmdb.ConfigNotHTTP:

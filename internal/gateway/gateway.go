@@ -195,7 +195,7 @@ func (x *exchange) serve() error {
 func (x *exchange) dropEmptyBody() {
 	if x.r.ProtoMajor == 2 && x.r.ContentLength < 0 {
 		_ = http.NewResponseController(x.w).SetReadDeadline(time.Now().Add(bodyTimeout))
-		if n, err := x.r.Body.Read(make([]byte, 1)); n == 0 && err == io.EOF { //nolint:errorlint // never wrapped
+		if n, err := x.r.Body.Read(make([]byte, 1)); n == 0 && err == io.EOF {
 			x.r.ContentLength = 0
 		}
 	}

@@ -50,21 +50,24 @@ func (p *nfoPlanner) addNFOs(videos []*video) {
 			}
 			p.checkOrder(v, order)
 		}
-		if !p.opts.NFO.Enabled {
-			continue
+		if p.opts.NFO.Enabled {
+			p.addVideoNFO(v)
 		}
-		switch name := path.Base(v.targetStem()) + ".nfo"; {
-		case v.work.Kind == "movie" && strings.Contains(v.label, " - part") && v.partNumber() > 1:
-			// media servers don't read the NFO of a later part
-		case v.work.Kind == "movie":
-			p.addNFO(v, v.folder, name, &NFOSpec{Entry: v.work.Entry, Full: p.opts.NFO.Full})
-		case v.work.Kind == "tv" && p.opts.NFO.Full && len(v.named.Episodes) == len(v.work.Episodes):
-			spec := NFOSpec{Entry: v.work.Entry, Full: true, Season: v.work.Season, Episodes: v.work.Episodes}
-			if v.entry.order != orders.TMDB {
-				spec.Named = v.named
-			}
-			p.addNFO(v, v.folder, name, &spec)
+	}
+}
+
+func (p *nfoPlanner) addVideoNFO(v *video) {
+	switch name := path.Base(v.targetStem()) + ".nfo"; {
+	case v.work.Kind == "movie" && strings.Contains(v.label, " - part") && v.partNumber() > 1:
+		// media servers don't read the NFO of a later part
+	case v.work.Kind == "movie":
+		p.addNFO(v, v.folder, name, &NFOSpec{Entry: v.work.Entry, Full: p.opts.NFO.Full})
+	case v.work.Kind == "tv" && p.opts.NFO.Full && len(v.named.Episodes) == len(v.work.Episodes):
+		spec := NFOSpec{Entry: v.work.Entry, Full: true, Season: v.work.Season, Episodes: v.work.Episodes}
+		if v.entry.order != orders.TMDB {
+			spec.Named = v.named
 		}
+		p.addNFO(v, v.folder, name, &spec)
 	}
 }
 

@@ -222,10 +222,7 @@ func (p lexer) lexCounter(t *token) int {
 	case unit == '부' && next == '작': // "16부작"
 		t.tag = tagPromo
 		end += len("작")
-	case unit == '全' && t.bracket < 0 && t.start > 0 && strings.IndexByte("-~", p.w.text[t.start-1]) >= 0:
-		t.tag = tagEpisode
-	case unit == '全' && t.bracket < 0 && width > 1 && t.start > 0 && p.w.text[t.start-1] >= utf8.RuneSelf: // "24全"
-		t.tag, t.num, t.rangeEnd = tagEpisode, 1, t.num
+	case unit == '全' && t.bracket < 0 && t.start > 0 && p.readWhole(t, p.w.text[t.start-1]):
 	default:
 		n := broadcastDateLength(p.w.text[t.end:])
 		if n == 0 {
@@ -236,6 +233,17 @@ func (p lexer) lexCounter(t *token) int {
 	}
 	t.end, t.class = end, cjk
 	return end
+}
+
+// readWhole reads "24全" as episodes 1 to 24, and "-24全" as the end of a range.
+func (p lexer) readWhole(t *token, before byte) bool {
+	switch {
+	case strings.IndexByte("-~", before) >= 0:
+		t.tag = tagEpisode
+	case t.end-t.start > 1 && before >= utf8.RuneSelf:
+		t.tag, t.num, t.rangeEnd = tagEpisode, 1, t.num
+	}
+	return t.tag == tagEpisode
 }
 
 // readTotalSign reads the "全" of "24集全", which turns episode 24 into episodes 1 to 24. In "13-24集全", it says
