@@ -68,7 +68,7 @@ func (o Operator) ForceCacheOnly(ctx context.Context, autoRecover time.Duration)
 	return tr, moved, err
 }
 
-// Resume ends CacheOnly and starts probing, after any pause. moved is false if the limiter was not in CacheOnly.
+// Resume ends CacheOnly, of accounts too, and starts probing, after any pause. moved is false without a CacheOnly.
 func (o Operator) Resume(ctx context.Context) (tr Transition, moved bool, err error) {
 	err = o.update(ctx, func(at Instant, s *Snapshot) error {
 		tr, moved = s.Resume(at)

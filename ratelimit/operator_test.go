@@ -263,6 +263,36 @@ func TestResumeWhereThereIsNothingToResume(t *testing.T) {
 	}
 }
 
+// With limited_by account, Resume ends the CacheOnly of an account, too. TMDB's pause still applies to it.
+func TestResumeEndsTheCacheOnlyOfAccounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := NewMemoryStore()
+		tu := Tuning{LimitedBy: core.ByAccount, MaxWait: 2 * time.Hour}
+		l := limited(t, store, tu, Account{Name: "a1"})
+		prove(t, l)
+		throttled := Event{Outcome: Throttled, Status: 429}
+		throttled.RetryAfter.Present, throttled.RetryAfter.Duration = true, time.Hour
+		take(t, l).Report(throttled)
+		st, err := l.Status(t.Context())
+		must(t, err)
+		if a := st.Accounts[0]; a.State != CacheOnly || st.State != Normal {
+			t.Fatalf("account in %s, address in %s", a.State, st.State)
+		}
+		begun := time.Now()
+		tr, moved, err := (Operator{store}).Resume(t.Context())
+		must(t, err)
+		if !moved || tr.Account != "a1" || tr.To != Sleep {
+			t.Errorf("moved: %t, %+v", moved, tr)
+		}
+		p, err := l.Acquire(t.Context())
+		must(t, err)
+		p.Report(ok())
+		if waited := time.Since(begun); waited < time.Hour || waited > time.Hour+time.Minute {
+			t.Errorf("asked again after %s", waited)
+		}
+	})
+}
+
 // The period counts from the command that gives it, also where CacheOnly is older.
 func TestAutoRecoverCountsFromItsCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -79,18 +79,28 @@ func newLimiterCacheOnly(f *factory) *cobra.Command {
 func newLimiterResume(f *factory) *cobra.Command {
 	return f.setRun(command("limiter_resume"), nil, func(c invocation) error {
 		return f.withTarget(c.cmd, "", func(ctx context.Context, target operate.Target) error {
-			state, err := target.Resume(ctx)
+			before, err := target.Operator.Status(ctx, target.Config.Tuning)
+			if err != nil {
+				return err
+			}
+			tr, moved, err := target.Operator.Resume(ctx)
 			switch {
 			case err != nil:
 				return err
-			case state.From != state.To:
-				f.say("resumed: %s, then HalfOpen, then Normal\n", state.To)
-			default:
-				f.say("nothing to resume: the limiter is in %s\n", state.To)
+			case moved && tr.Account == "":
+				f.say("resumed: %s, then HalfOpen, then Normal\n", tr.To)
+			case !moved:
+				f.say("nothing to resume: the limiter is in %s\n", before.State)
 			}
 			st, err := target.Operator.Status(ctx, target.Config.Tuning)
 			if err == nil && st.PauseUntil.After(st.At) {
 				f.say("%s; until then nothing is sent\n", restartText(st))
+			}
+			for _, a := range before.Accounts {
+				if a.State == ratelimit.CacheOnly && err == nil {
+					from := ui.Clock(st.ForAccount(ratelimit.Account{Name: a.Name}).Until)
+					f.say("resumed account %s: its next request is a probe, at %s or later\n", a.Name, from)
+				}
 			}
 			return err
 		})
@@ -113,15 +123,11 @@ func newLimiterReset(f *factory) *cobra.Command {
 			if err := target.Reset(ctx, force); err != nil {
 				return err
 			}
-			st, err := target.Operator.Status(ctx, target.Config.Tuning)
-			if err != nil {
-				return err
-			}
 			var kept lang.Text
-			if !st.PauseUntil.IsZero() {
-				kept = lang.Textf("; TMDB's pause lasts until %s (--force ends it)", ui.Clock(st.PauseUntil))
+			if !force && !before.PauseUntil.IsZero() {
+				kept = lang.Textf("; TMDB's pause lasts until %s (--force ends it)", ui.Clock(before.PauseUntil))
 			}
-			f.say("forgot %s; the limiter is in %s%s\n", known, st.State, kept)
+			f.say("forgot %s; the limiter is in %s%s\n", known, ratelimit.Normal, kept)
 			return nil
 		})
 	})
@@ -148,13 +154,9 @@ func newLimiterRules(f *factory) *cobra.Command {
 			_, err := io.WriteString(f.streams.Out, strings.TrimPrefix(text.String(), "\n"))
 			return err
 		}
-		var rows []jsonRule
-		for _, r := range machine.Rules() {
-			rows = append(rows, jsonRule{
-				fromStateNames(r), r.To.String(), r.Condition, r.Confirmation.String(), r.Reason.String(),
-			})
-		}
-		return f.printIndentedJSON(rows)
+		return f.printIndentedJSON(mapped(machine.Rules(), func(r machine.Rule) jsonRule {
+			return jsonRule{fromStateNames(r), r.To.String(), r.Condition, r.Confirmation.String(), r.Reason.String()}
+		}))
 	})
 }
 
@@ -162,11 +164,7 @@ func fromStateNames(r machine.Rule) []string {
 	if r.From == nil {
 		return []string{"any"}
 	}
-	names := make([]string, len(r.From))
-	for i, s := range r.From {
-		names[i] = s.String()
-	}
-	return names
+	return mapped(r.From, ratelimit.State.String)
 }
 
 type jsonRule struct {

@@ -140,7 +140,7 @@ func (p *prompter) Ask(ctx context.Context, q decide.Question) (decide.Answer, e
 
 // askOrder lists the orders of a question's series and asks for one. The answer has none if none is chosen.
 func (p *prompter) askOrder(ctx context.Context, q decide.Question) (a decide.Answer, err error) {
-	lines := orderLines(q.Orders)
+	lines := mapped(q.Orders, orderLine)
 	for i := range lines {
 		lines[i][0] = fmt.Sprintf("%4d  %s", i+1, lines[i][0])
 	}

@@ -92,18 +92,15 @@ func listOrders(f *factory, c invocation, offline bool) error {
 			_, writeErr := f.streams.Out.Write(text)
 			return errors.Join(err, encodeErr, writeErr)
 		}
-		lines := orderLines(found)
+		lines := mapped(found, orderLine)
 		return errors.Join(err, writeColumns(f.streams.Out, []string{"ORDER", "TYPE", "PARTS", "EPISODES"}, lines))
 	})
 }
 
-func orderLines(list []decide.Order) (lines [][]string) {
-	for _, o := range list {
-		lines = append(lines, []string{
-			ui.Printable(o.Name), lang.Say(groupTypes[o.Type]), strconv.Itoa(o.Parts), strconv.Itoa(o.Episodes),
-		})
+func orderLine(o decide.Order) []string {
+	return []string{
+		ui.Printable(o.Name), lang.Say(groupTypes[o.Type]), strconv.Itoa(o.Parts), strconv.Itoa(o.Episodes),
 	}
-	return lines
 }
 
 func withApp(ctx context.Context, f *factory, cfg *config.Config, offline bool, do func(*app.App) error) (err error) {
@@ -137,10 +134,7 @@ func runSearch(ctx context.Context, f *factory, run *app.App, w decide.TitleSear
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	list := make([]jsonSearchResult, len(found))
-	for i, f := range found {
-		list[i] = newJSONSearchResult(f)
-	}
+	list := mapped(found, newJSONSearchResult)
 	text := []byte(foundTable(list, f.streams.OutWidth()))
 	if format != "table" {
 		var err error

@@ -162,9 +162,7 @@ func (v statusView) rows() rows {
 	if v.notices > 0 {
 		out.add("notices", "%d wait to be delivered", v.notices)
 	}
-	for _, limit := range limitTexts(s) {
-		out = append(out, row{"limit", limit})
-	}
+	out = append(out, mapped(limitTexts(s), func(limit lang.Text) row { return row{"limit", limit} })...)
 	if s.Budget.On() {
 		renews := lang.Text("not begun")
 		if !s.BudgetRenews.IsZero() {

@@ -142,9 +142,18 @@ func (s *Snapshot) ForceCacheOnly(at Instant, period time.Duration) (Transition,
 	return tr, moved
 }
 
-// Resume ends CacheOnly.
-func (s *Snapshot) Resume(at Instant) (Transition, bool) {
-	return view{s, s.advance(at), &defaults, Instant{}}.step(stepInput{trigger: onOperator, command: resumeCommand})
+// Resume ends CacheOnly, of accounts too. It returns the address's transition, or else that of an account.
+func (s *Snapshot) Resume(at Instant) (tr Transition, moved bool) {
+	v, in := view{s, s.advance(at), &defaults, Instant{}}, stepInput{trigger: onOperator, command: resumeCommand}
+	for i := range s.accounts.list {
+		if own, ok := v.stepAccount(&s.accounts.list[i], in); ok {
+			tr, moved = own, true
+		}
+	}
+	if address, ok := v.step(in); ok {
+		return address, true
+	}
+	return tr, moved
 }
 
 // Reset forgets everything about the upstream: state, evidence, overrides and reservations. It keeps what protects the
