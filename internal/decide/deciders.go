@@ -64,6 +64,8 @@ type resolution struct {
 	match.Resolution
 	// readings returns the possible interpretations of a file name, best first. If nil, the name has only one.
 	readings func(release.Release) []release.Release
+	// doubt returns a reason to doubt a file's episode, or "". If nil, there is none.
+	doubt func(release.Release) lang.Text
 	// adjust changes the decision of a placed file. If nil, nothing is changed.
 	adjust func(match.Decision, release.Release) match.Decision
 }
@@ -144,6 +146,9 @@ func (d *Deciders) place(
 		for i := range read {
 			if res.readings != nil {
 				readings := res.readings(read[i].Release)
+				if res.doubt != nil {
+					read[i].Doubt = res.doubt(read[i].Release)
+				}
 				read[i].Release, more[i] = readings[round], round+1 < len(readings)
 			}
 		}

@@ -251,9 +251,10 @@ func (m indexMapping) mapping(s match.Series) *match.Mapping {
 func (m indexMapping) readings(r release.Release) []release.Release {
 	season, stated := r.Season()
 	special := mapsToSpecials(m.Candidate)
+	lacks := func(n float64) bool { return !slices.Contains(m.episodeNumbers(season), int(n)) }
 	alone := special && stated && season == 1 && !m.isMainTitle() // "Special's Title S01E02" counts within the special
 	switch {
-	case len(r.Seasons) > 1, !special && len(m.Ranges) == 0, stated && !alone && m.hasEpisodes(season, r.Episodes),
+	case len(r.Seasons) > 1, !special && len(m.Ranges) == 0, stated && !alone && !slices.ContainsFunc(r.Episodes, lacks),
 		stated && season != 1 && m.lastEpisode(season) > 0:
 		return []release.Release{r}
 	case special && !isSpecial(r) && m.isMainTitle():
@@ -354,9 +355,4 @@ func (m indexMapping) episodeNumbers(season int) []int {
 
 func (m indexMapping) lastEpisode(season int) int {
 	return slices.Max(append(m.episodeNumbers(season), 0))
-}
-
-func (m indexMapping) hasEpisodes(season int, numbers []float64) bool {
-	list := m.episodeNumbers(season)
-	return !slices.ContainsFunc(numbers, func(n float64) bool { return !slices.Contains(list, int(n)) })
 }

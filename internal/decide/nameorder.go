@@ -82,12 +82,8 @@ func (d *Deciders) readInOrder(ctx context.Context, s *series, res *resolution) 
 		if others != nil {
 			out = others(r)
 		}
-		season, stated := r.Season()
-		if (order == orders.AniDB || order == orders.Absolute) && len(r.Seasons) == 0 && !isSpecial(r) {
-			season, stated = 1, true // they have no seasons
-		}
-		if numbers, whole := wholeNumbers(r.Episodes); stated && whole && r.Kind != release.Extra {
-			if at := toTMDB(orders.Place{Season: season, Episodes: numbers}); at != nil {
+		if named, ok := placeInName(order, r); ok {
+			if at := toTMDB(named); at != nil {
 				own := withEpisodes(r, at.Season, at.Episodes)
 				own.Kind, own.Special, own.EpisodeTitle = release.Episode, "", ""
 				out = slices.Insert(out, 0, own)
@@ -95,4 +91,21 @@ func (d *Deciders) readInOrder(ctx context.Context, s *series, res *resolution) 
 		}
 		return out
 	}
+	several := slices.ContainsFunc(res.Entry.Seasons, func(s match.Season) bool { return s.Number > 1 })
+	res.doubt = func(r release.Release) lang.Text {
+		at, ok := placeInName(order, r)
+		if !ok || order != orders.AniDB || at.Season > 1 || at.Season == 1 && !several || toTMDB(at) != nil {
+			return ""
+		}
+		return "the number is AniDB's, and no title index converts it: anivault index update"
+	}
+}
+
+func placeInName(order string, r release.Release) (at orders.Place, ok bool) {
+	season, stated := r.Season()
+	if (order == orders.AniDB || order == orders.Absolute) && len(r.Seasons) == 0 && !isSpecial(r) {
+		season, stated = 1, true // they have no seasons
+	}
+	numbers, whole := wholeNumbers(r.Episodes)
+	return orders.Place{Season: season, Episodes: numbers}, stated && whole && r.Kind != release.Extra
 }

@@ -3,6 +3,7 @@ package decide
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/anivault/anivault/internal/match"
@@ -66,5 +67,38 @@ func TestAMissingGroupIsReported(t *testing.T) {
 		if _, err := d.Group(t.Context(), c.tv, c.name); err == nil || err.Error() != c.want {
 			t.Errorf("%v, want %s", err, c.want)
 		}
+	}
+}
+
+// AniDB's numbers that nothing converts are not TMDB's, except in a series of one season.
+func TestNumbersOfAniDBAreDoubtedWithoutAnIndex(t *testing.T) {
+	one := []match.Season{numberedSeason(0, 1, 2), numberedSeason(1, 1, 12)}
+	two := append(one[:2:2], numberedSeason(2, 1, 12))
+	for _, c := range []struct {
+		name, folder string
+		seasons      []match.Season
+		sure         bool
+	}{
+		{"S01E01", "[anidbid-12]", two, false},
+		{"S00E01", "[anidbid-12]", one, false},
+		{"S01E01", "[anidbid-12]", one, true},
+		{"S02E01", "[anidbid-12]", two, true}, // AniDB has no seasons
+		{"S01E01", "[tvdbid-12]", two, true},
+	} {
+		t.Run(c.folder+c.name, func(t *testing.T) {
+			entry := &match.Entry{Kind: match.TV, ID: 1, Title: "Night Bureau", Genres: []int{16}, Seasons: c.seasons}
+			lib := &catalogue{entries: map[string]*match.Entry{"Night Bureau": entry}}
+			d := &Deciders{
+				resolver: match.Resolver{Source: lib, Options: match.DefaultOptions()}, known: new(knownTitles), pins: choicesOf(t),
+				config: Config{Reserve: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} }},
+			}
+			path := fmt.Sprintf("lib/Night Bureau %s/Season %s/Night Bureau %s.mkv", c.folder, c.name[1:3], c.name)
+			d.Decide(t.Context(), seriesOf(path), func(_ match.File, out match.Decision) {
+				named := strings.Contains(out.Reason.String(), "anivault index update")
+				if sure := out.Season != nil; out.Status != match.Matched || sure != c.sure || named == c.sure {
+					t.Errorf("%s, sure: %t, want %t: %s", out.Status, sure, c.sure, out.Reason)
+				}
+			})
+		})
 	}
 }

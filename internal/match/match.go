@@ -41,6 +41,7 @@ type File struct {
 	Index      int
 	Release    release.Release
 	MatchExtra bool
+	Doubt      lang.Text // a reason to doubt its episode
 }
 
 // Decider names what decided which entry a file is, if it was not only TMDB's responses.

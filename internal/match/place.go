@@ -24,6 +24,10 @@ func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []De
 		}
 		p := newPlacer(ctx, r.Source, f.Release, res)
 		places[i] = p.place(numbering.forFile(files, p))
+		if f.Doubt != "" && places[i].ok && places[i].method != viaSpecialTitle {
+			places[i].trust *= trustFactorDuplicates
+			places[i].reason = lang.Textf("%s, but %s", places[i].reason, f.Doubt)
+		}
 		if p.err != nil {
 			out[i].Status, out[i].Err, out[i].Reason = Pending, p.err, "an episode group could not be fetched"
 			places[i] = placement{}
