@@ -27,9 +27,13 @@ func (p *placer) placeSpecial() placement {
 	}
 	if n, one := p.rel.Season(); one && n == 0 && !p.rel.Folder.Special && !p.hasFraction() && len(p.rel.Episodes) > 0 {
 		eps := toInts(p.rel.Episodes)
-		return firstFound(
-			p.placementAt(slotsByNumber(p.specials, eps), viaSpecialNumber, "season 0 has the number"),
-			placement{reason: lang.Textf("season 0 has no %s", episodesText(eps))})
+		at := p.placementAt(slotsByNumber(p.specials, eps), viaSpecialNumber, "season 0 has the number")
+		own := similarToAny([]string{title.Normalize(p.rel.EpisodeTitle)}, minWholeSimilarity)
+		if hits := p.specialsWhere(own); len(hits) == 1 && len(eps) == 1 && hits[0].episode.Number != eps[0] &&
+			(!at.ok || p.specialNames[slices.Index(p.specials, at.slots[0])].norm != "") {
+			return p.placementAt(hits, viaSpecialTitle, "by the title of a special") // the number is another catalogue's
+		}
+		return firstFound(at, placement{reason: lang.Textf("season 0 has no %s", episodesText(eps))})
 	}
 	at := firstFound(placeBySpecialTitle(p), placeBySpecialDate(p))
 	if !at.ok && len(p.rel.Episodes) == 0 {
