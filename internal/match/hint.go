@@ -149,9 +149,10 @@ func namesWholeShow(text string, matched entryTitle, titles []entryTitle) bool {
 	}
 	short, rest := longestTitlePrefix(text, titles), textAfterTitle(text, titles)
 	ofShow, longer, longerThanText := isOfficialTitle(titles, short), 0, 0
+	isReading := func(t entryTitle) bool { return t.primary && title.MayBeReading(t.text, rest) }
 	for _, t := range titles {
 		switch {
-		case t.norm == rest && (t.primary || !ofShow), t.primary && t.norm == text:
+		case t.norm == rest && (t.primary || !ofShow || slices.ContainsFunc(titles, isReading)), t.primary && t.norm == text:
 			return true
 		case hasWordPrefix(t.norm, text):
 			longer++

@@ -115,6 +115,10 @@ func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 	}{
 		{"the show's own title", titled(), rel("Lantern Club"), "S01E03"},
 		{"how its original title is read", titled("Rantan Kurabu"), rel("Rantan Kurabu"), "S01E03"},
+		{
+			"the show's own title, and how its original title is read", titled("Rantan Kurabu"),
+			rel("Lantern Club Rantan Kurabu"), "S01E03",
+		},
 		{"a title that others go on from", titled("Light Circle", "Light Circle 2nd Season"), rel("Light Circle"), "S01E03"},
 		{"a title of nobody knows which season", titled("Light Circle Forever"), rel("Light Circle Forever"), "S01E03?"},
 		{"the season of the name", titled("Light Circle Forever"), rel("Light Circle Forever", inSeason(1)), "S01E03"},

@@ -96,7 +96,9 @@ var numberRules = []rule[bareNumber, int]{
 		return b.endsTitle && b.digits == 1 && b.gapBefore() == "-" && !b.stage.tags.hasMediaTag
 	}, titleEndScore},
 	{"the first of a range", func(b bareNumber) bool {
-		return b.endsTitle && b.digits == 1 && b.stage.startsRangeAtOne(b.index)
+		n, ok := b.w.plainEpisode(b.index + 1)
+		return b.endsTitle && b.digits == 1 && ok && (b.gapAfter() == "-" || b.gapAfter() == "~") && b.num == 1 && n > 4 &&
+			b.w.length(b.index+1) >= 2
 	}, titleEndScore},
 	{"the year follows, with words between", func(b bareNumber) bool {
 		return !b.endsTitle && b.stage.layout.yearAt > b.index && !b.stage.layout.fansubStyle &&
@@ -162,7 +164,10 @@ func (p *numberStage) dropSeasonInEpisodeTitle() {
 func (p *numberStage) findNumber() {
 	if !p.marks.episodeSpan.empty() || p.layout.titleStart < 0 {
 		p.findOverallNumbers()
-		p.useOnlyNumber()
+		if p.marks.episodeSpan.empty() && !p.w.isFolder && len(p.w.tokens) > 0 && p.w.isPlainNumber(0) &&
+			p.w.isAloneInBracket(0) && (p.w.length(0) == 2 || p.w.length(0) == 3) { // "[03][1080p]"
+			p.useAsEpisode(0)
+		}
 		return
 	}
 	if p.readSeasonDotEpisode() {
@@ -204,14 +209,6 @@ func (p *numberStage) readSeasonAfterBracket(i int) {
 	}
 	if n >= 2 && n <= 20 && !p.w.isZeroPadded(i) {
 		p.marks.seasons, p.marks.seasonSpan = []int{n}, span{i, i + 1}
-	}
-}
-
-// useOnlyNumber uses the number in the first bracket of a name without a title: "[03][1080p]".
-func (p *numberStage) useOnlyNumber() {
-	if p.marks.episodeSpan.empty() && !p.w.isFolder && len(p.w.tokens) > 0 && p.w.isPlainNumber(0) &&
-		p.w.isAloneInBracket(0) && (p.w.length(0) == 2 || p.w.length(0) == 3) {
-		p.useAsEpisode(0)
 	}
 }
 

@@ -72,7 +72,8 @@ func (p *layoutStage) trailingGroup() (t groupCandidate, ok bool) {
 	if last <= 0 || last <= p.titleStart {
 		return t, false
 	}
-	for last > 1 && p.isSuffixAfterGroup(last) {
+	for last > 1 && (p.w.gapBefore(last) == "-" && wordSets()["reposter"][p.w.lower(last)] ||
+		p.w.gapBefore(last) == "." && p.w.tokens[last].word.value == "SAMPLE") {
 		last--
 	}
 	from := last
@@ -91,16 +92,10 @@ func (p *layoutStage) trailingGroup() (t groupCandidate, ok bool) {
 // isDash reports whether the text between two tokens is a dash, with or without spaces.
 func isDash(gap string) bool { return gap == "-" || isSpacedDash(gap) }
 
-// isSuffixAfterGroup reports whether token i is a suffix that someone else added after the group, or "sample".
-func (p *layoutStage) isSuffixAfterGroup(i int) bool {
-	return p.w.gapBefore(i) == "-" && wordSets()["reposter"][p.w.lower(i)] ||
-		p.w.gapBefore(i) == "." && p.w.tokens[i].word.value == "SAMPLE"
-}
-
 func (p *layoutStage) findGroupAfterTitle() {
 	for k := len(p.segments) - 1; k > 0; k-- {
 		s := p.segments[k]
-		if s.bracket < 0 || s.from < p.titleStart || !p.mostlyPlainWords(s.span) || s.from == p.yearAt {
+		if s.bracket < 0 || s.from < p.titleStart || !p.mostlyPlainWords(s.span) || s.from == p.yearAt || p.w.isArc(s.span) {
 			continue
 		}
 		plain, all := p.w.countUntagged(s.span), s.to-s.from

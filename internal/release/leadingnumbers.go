@@ -96,7 +96,9 @@ func (p *numberStage) readSeasonDotEpisode() bool {
 			p.w.tokens[i+1].num < 0 {
 			continue
 		}
-		inBracket := p.isPairInBracket(i)
+		g := p.w.tokens[i].bracket
+		inBracket := g >= 0 && p.w.brackets[g].to-p.w.brackets[g].from == 2 && p.w.brackets[g].outer < 0 && // "[5.134]"
+			p.w.gapAfter(i) == "." && p.w.length(i) <= 2 && (p.w.length(i+1) == 2 || p.w.length(i+1) == 3)
 		if !inBracket && !p.isPairAtEnd(i) {
 			continue
 		}
@@ -110,13 +112,6 @@ func (p *numberStage) readSeasonDotEpisode() bool {
 		return true
 	}
 	return false
-}
-
-// isPairInBracket reports whether a bracket holds only the numbers at i and i+1: "[5.134]".
-func (p *numberStage) isPairInBracket(i int) bool {
-	g := p.w.tokens[i].bracket
-	return g >= 0 && p.w.brackets[g].to-p.w.brackets[g].from == 2 && p.w.brackets[g].outer < 0 &&
-		p.w.gapAfter(i) == "." && p.w.length(i) <= 2 && (p.w.length(i+1) == 2 || p.w.length(i+1) == 3)
 }
 
 // isPairAtEnd reports whether the numbers at i and i+1 end a name that has only a title besides: "Title_03_19".

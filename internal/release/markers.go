@@ -113,7 +113,9 @@ var crossExceptions = []reason[crossMarker]{
 		return x.startsName && (x.episodeDigits == 3 || x.season == 0)
 	}, true},
 	{"the start of a title", func(x crossMarker) bool {
-		return x.episodeDigits == 1 && x.wordEnds && x.stage.startsTitle(x.token)
+		w, i := x.stage.w, x.token
+		return x.episodeDigits == 1 && x.wordEnds && w.tokens[i].bracket < 0 && (i == 0 || w.tokens[i-1].bracket >= 0) &&
+			w.inSameBracket(i, i+1) && w.tokens[i+1].class == alpha && len(w.gapAfter(i)) == 1
 	}, true},
 }
 
@@ -157,12 +159,6 @@ func markCross(p *markerStage, i int) bool {
 	}
 	p.markSeasonAndEpisode(i, end, x.season, episodes)
 	return true
-}
-
-// startsTitle reports whether token i begins the text outside brackets and a word follows it: "3x3 Eyes".
-func (p *markerStage) startsTitle(i int) bool {
-	return p.w.tokens[i].bracket < 0 && (i == 0 || p.w.tokens[i-1].bracket >= 0) && p.w.inSameBracket(i, i+1) &&
-		p.w.tokens[i+1].class == alpha && len(p.w.gapAfter(i)) == 1
 }
 
 // markNumberOfTotal marks an episode number with the total: "5 of 9", "5of9", "01_of_24", "3iz6", "26 из 26".

@@ -340,13 +340,6 @@ func (p *numberStage) startsRange(i int) bool {
 	return ok && n < m && p.w.length(i) >= 2 && (n == 1 || isSpacedDash(p.w.gapBefore(i)))
 }
 
-// startsRangeAtOne reports whether the 1 at token i begins a range such as "1-13".
-func (p *numberStage) startsRangeAtOne(i int) bool {
-	n, ok := p.w.plainEpisode(i + 1)
-	return ok && (p.w.gapAfter(i) == "-" || p.w.gapAfter(i) == "~") && p.w.tokens[i].num == 1 && n > 4 &&
-		p.w.length(i+1) >= 2
-}
-
 // startsWordRange reports whether the number at i begins a range written with a word: "01 to 23".
 func (p *words) startsWordRange(i int) bool {
 	return i >= 0 && p.inSameBracket(i, i+2) && p.roleAt(i+1) == toWord && p.isPlainNumber(i) && p.isPlainNumber(i+2) &&

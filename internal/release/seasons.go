@@ -270,12 +270,6 @@ func (c cursor) episodeFollows() bool {
 	return c.peek() == 'e' && isDigit(c.peekAt(1)) || c.acceptAny("cap ", "ep ", "capitulo ", "capítulo ", "episodio ")
 }
 
-// isGroupAtStart reports whether token i is the first and begins the bracket of a group: "[S1 Friends]".
-func (p *markerStage) isGroupAtStart(i int) bool {
-	return !p.w.isFolder && i == 0 && p.w.tokens[0].bracket >= 0 && p.w.inSameBracket(0, 1) && p.w.tagAt(1) == noTag &&
-		p.w.classAt(1) != number
-}
-
 // markGluedSeason splits "DieS01E06" and "Title2x05" before the marker, which is then read as the next token.
 func markGluedSeason(p *markerStage, i int) bool {
 	t := p.w.tokens[i]
@@ -327,7 +321,8 @@ func (p *markerStage) readAfterSeason(i int, start cursor, season, width int) bo
 			return false
 		}
 	}
-	if !p.seasonSpan.empty() && len(p.seasons) > 0 || p.isGroupAtStart(i) {
+	if !p.seasonSpan.empty() && len(p.seasons) > 0 || !p.w.isFolder && i == 0 && p.w.tokens[0].bracket >= 0 &&
+		p.w.inSameBracket(0, 1) && p.w.tagAt(1) == noTag && p.w.classAt(1) != number { // "[S1 Friends]"
 		return false
 	}
 	p.seasons = seasons

@@ -92,7 +92,8 @@ type specialWord struct {
 // specialRules decide whether such a word is one, and not a word of the title.
 var specialRules = []rule[specialWord, bool]{
 	{"alone in a bracket", func(s specialWord) bool {
-		return s.w.isAloneInBracket(s.index) || s.isAloneWithNumber()
+		return s.w.isAloneInBracket(s.index) || s.bracket >= 0 && s.w.isPlainNumber(s.index+1) &&
+			s.w.brackets[s.bracket].span == span{s.index, s.index + 2}
 	}, true},
 	{"two letters that are not in capitals", func(s specialWord) bool {
 		return isOneOf(s.lower(), "op", "ed", "pv", "cm", "sp") && !hasNoLowerCase(s.text())
@@ -121,11 +122,6 @@ var specialRules = []rule[specialWord, bool]{
 			!(s.stage.tags.hasMediaTag && s.index+1 == len(s.w.tokens))
 	}, false},
 	{"before an end or a tag", func(s specialWord) bool { return s.w.titleMayEndBefore(s.index + 1) }, true},
-}
-
-// isAloneWithNumber reports whether a bracket holds only the word and its number: "[Menu 02]".
-func (s specialWord) isAloneWithNumber() bool {
-	return s.bracket >= 0 && s.w.isPlainNumber(s.index+1) && s.w.brackets[s.bracket].span == span{s.index, s.index + 2}
 }
 
 func (s specialWord) isOrdinary() bool {

@@ -78,6 +78,12 @@ type innerBracket struct {
 
 // innerBracketRules decide whether a bracket is part of the title. If no row applies, it is not.
 var innerBracketRules = []rule[innerBracket, bool]{
+	{"Latin words in square brackets before the episode", func(b innerBracket) bool {
+		other := func(i int) bool { return b.w.classAt(i) != alpha || b.w.tagAt(i) != noTag }
+		in := b.bracket.span
+		return (b.stage.layout.fansubStyle || b.w.isArc(in)) && !b.bracket.isRound && b.nextTag == tagEpisode && !b.remark &&
+			in.to-in.from >= 2 && b.stage.marks.seasonSpan.empty() && !b.w.anyToken(in, other)
+	}, true},
 	{"the final season", func(b innerBracket) bool { return b.w.isFinalSeason(b.bracket.span) }, true},
 	{"words run into it on both sides", func(b innerBracket) bool { return b.afterWord && b.wordFollows() }, true},
 	{"a word goes on after it", func(b innerBracket) bool {
@@ -135,6 +141,8 @@ func (p *words) isFinalSeason(s span) bool {
 	return s.to-s.from >= 2 && p.lower(s.to-2) == "final" && p.roleAt(s.to-1) == seasonWord &&
 		(s.to-s.from == 2 || s.to-s.from == 3 && p.lower(s.from) == "the")
 }
+
+func (p *words) isArc(s span) bool { return isOneOf(p.lower(s.to-1), "arc", "hen", "saga", "chapter") }
 
 func (p *titleStage) bracketHasTags(b *bracket) bool {
 	return p.w.anyToken(b.span, func(k int) bool {
