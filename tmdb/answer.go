@@ -49,7 +49,7 @@ func responseError(req *http.Request, resp *http.Response, body []byte) error {
 		*e = Error{HTTPStatus: e.HTTPStatus, Method: e.Method, Path: e.Path, Foreign: foreignReason(body)}
 	}
 	if e.Gateway != "" {
-		e.RetryAt = retryAt(resp)
+		e.RetryAt, e.Host = retryAt(resp), req.URL.Host
 	}
 	if e.keyRefused() {
 		return &UnauthorizedError{Cause: e, WasSent: true, KeyAsToken: isTokenLikeKey(req)}

@@ -42,6 +42,7 @@ type Error struct {
 	Foreign Reason
 	// Gateway is why an anivault gateway itself made the error, in TMDB's form, such as "quota"; "" if none did.
 	Gateway string
+	Host    string    // of the gateway, with its port
 	RetryAt time.Time // when the gateway asks to try again; zero: it does not say
 }
 

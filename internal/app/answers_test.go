@@ -64,7 +64,7 @@ func TestAnswersThatAreNotTMDBsHaveTheirCode(t *testing.T) {
 		"a gateway in CacheOnly": {
 			answering{503, `{"status_code":9,"status_message":"requests are paused","anivault":{"reason":"cacheonly"}}`},
 			report.CodeBlocked,
-			"the gateway refused this request: requests are paused",
+			" sends nothing: requests are paused",
 		},
 		"TMDB's own 404 with 200": {
 			answering{200, `{"success":false,"status_code":34}`},

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/anivault/anivault/cache"
@@ -66,6 +67,8 @@ type App struct {
 	deciders     *decide.Deciders
 	counts       run.Counts
 	cachedMovies map[int]*tmdb.MovieRow // loaded by NFOEntry on first use
+
+	GatewayStopped atomic.Bool // a gateway refused a request because it sends nothing
 }
 
 // maxWaitingSeries limits how many series wait for other processes' requests while the run decides others.
@@ -151,13 +154,16 @@ func (a *App) Match(
 	}, pause)
 }
 
-// Explain is the function Explain, except that it names a foreign answer because of which the limiter sleeps.
+// Explain is the function Explain, except that it names a foreign answer because of which the limiter sleeps. It sets
+// GatewayStopped.
 func (a *App) Explain(err error) (report.Code, lang.Text) {
 	blocked, ok := errors.AsType[*ratelimit.BlockedError](err)
 	if foreign := a.upstream.foreign.Load(); ok && blocked.State == ratelimit.Sleep && foreign != nil {
 		err = cmp.Or(*foreign, err)
 	}
-	return Explain(err)
+	code, text := Explain(err)
+	a.GatewayStopped.CompareAndSwap(false, code == report.CodeBlocked && errors.As(err, new(*tmdb.Error)))
+	return code, text
 }
 
 // renumber converts a record's season and episodes to the order that the user wants. An episode group takes a request

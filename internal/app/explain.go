@@ -61,7 +61,7 @@ func Explain(err error) (report.Code, lang.Text) {
 	case errors.As(err, &answer):
 		switch lasts := answer.Outcome() == ratelimit.Client; {
 		case answer.Gateway != "" && lasts && answer.HTTPStatus > 500:
-			return report.CodeBlocked, gatewayRefusalText(answer)
+			return report.CodeBlocked, stoppedGatewayText(answer)
 		case answer.Gateway != "":
 			return report.CodeUpstream, gatewayRefusalText(answer)
 		case lasts:
@@ -89,6 +89,13 @@ func gatewayRefusalText(e *tmdb.Error) lang.Text {
 		return lang.Textf("the gateway refused this request: %s", e.Message)
 	}
 	return lang.Textf("the gateway refused this request until %s: %s", ui.Clock(e.RetryAt), e.Message)
+}
+
+func stoppedGatewayText(e *tmdb.Error) lang.Text {
+	if time.Until(e.RetryAt) <= time.Minute { // a gateway says 60 s if it knows no end
+		return lang.Textf("the gateway at %s sends nothing: %s", e.Host, e.Message)
+	}
+	return lang.Textf("the gateway at %s sends nothing until %s: %s", e.Host, ui.Clock(e.RetryAt), e.Message)
 }
 
 // BlockText describes why the limiter is in Sleep or CacheOnly.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,10 +53,7 @@ func printAccounts(f *factory, list []app.AccountView) error {
 	}
 	var lines [][]string
 	for _, a := range list {
-		limit, rate, quota := "-", "-", "-"
-		if a.Limit > 0 {
-			limit = fmt.Sprint(a.Limit)
-		}
+		limit, rate, quota := cmp.Or(ui.Number(a.Limit), "-"), "-", "-"
 		if a.Rate > 0 {
 			rate = fmt.Sprintf("%g/s", a.Rate)
 		}

@@ -169,11 +169,8 @@ func defaultAnswer(q decide.Question) string {
 }
 
 func guessedPlace(g *match.Guess) decide.Place {
-	at := decide.Place{Season: g.Season}
-	for _, e := range g.Episodes {
-		at.Episodes = append(at.Episodes, e.Number)
-	}
-	return at
+	number := func(e match.Episode) int { return e.Number }
+	return decide.Place{Season: g.Season, Episodes: mapped(g.Episodes, number)}
 }
 
 // parseAnswer reads an answer to a question. problem says why it is none.

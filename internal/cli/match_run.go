@@ -198,6 +198,9 @@ func newEnding(ctx context.Context, cfg *config.Config, run *app.App, o *matchOp
 	if o.offline {
 		return e
 	}
+	if run.GatewayStopped.Load() {
+		e.StoppedGateway = cfg.TMDB.BaseURL.Host
+	}
 	if st, err := run.Limiter(); err == nil {
 		e.CacheOnlyReason, e.CacheOnlyEnd = stoppedText(st), restartText(st)
 	}

@@ -67,10 +67,7 @@ func writeHangingUntranslated(out io.Writer, gap int, head string, at int, text 
 // writeColumns writes a table, its first line a header, with columns as wide as their widest cells.
 func writeColumns(out io.Writer, header []string, lines [][]string) error {
 	widths := make([]int, len(header))
-	for i := range header {
-		header[i] = lang.Say(header[i])
-	}
-	lines = slices.Insert(lines, 0, header)
+	lines = slices.Insert(lines, 0, mapped(header, lang.Say[string]))
 	for _, line := range lines {
 		for i, cell := range line {
 			widths[i] = max(widths[i], ui.Width(cell))

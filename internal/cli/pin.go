@@ -155,14 +155,12 @@ func (f *factory) completePin(cmd *cobra.Command, args []string, _ string) ([]st
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer func() { _ = run.Close() }() // an error is harmless after reading
-	var list []string
 	text := cmp.Or(release.Parse(filepath.ToSlash(args[0])).Title, args[0])
 	found, _, _ := run.Search(cmd.Context(), decide.TitleSearch{Text: text}) // after an error it offers the results so far
-	for _, f := range found {
+	return mapped(found, func(f decide.SearchResult) string {
 		label := ui.Escaped(title.WithYear(f.Hit.Title, f.Hit.Year))
-		list = append(list, fmt.Sprintf("%s/%d\t%s", f.Hit.Kind, f.Hit.ID, label))
-	}
-	return list, cobra.ShellCompDirectiveNoFileComp
+		return fmt.Sprintf("%s/%d\t%s", f.Hit.Kind, f.Hit.ID, label)
+	}), cobra.ShellCompDirectiveNoFileComp
 }
 
 func changePins(f *factory, cmd *cobra.Command, change func(*pins.Set) (lang.Text, error)) error {

@@ -157,11 +157,9 @@ func outputs() []output {
 	for _, j := range otherJSONOutputs {
 		out = append(out, output{j.name, report.FieldsOf(reflect.TypeOf(j.value), reflect.TypeFor[jsonCache]())})
 	}
-	lines := output{Name: "log lines"}
-	for _, k := range slices.Concat(logging.HeadKeys, logging.LimiterKeys, logging.OtherKeys) {
-		lines.Fields = append(lines.Fields, report.Field{Name: k.Name, Doc: k.Doc})
-	}
-	return append(out, lines, output{"--metrics-file: one object per snapshot", metricFields()})
+	keys := slices.Concat(logging.HeadKeys, logging.LimiterKeys, logging.OtherKeys)
+	lines := mapped(keys, func(k logging.Key) report.Field { return report.Field{Name: k.Name, Doc: k.Doc} })
+	return append(out, output{"log lines", lines}, output{"--metrics-file: one object per snapshot", metricFields()})
 }
 
 func fieldsOf[T any]() []report.Field { return report.FieldsOf(reflect.TypeFor[T]()) }

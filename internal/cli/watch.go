@@ -128,9 +128,7 @@ func (w *watchRun) prepare(args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, t := range o.options.Targets {
-		w.targets = append(w.targets, t.Root)
-	}
+	w.targets = mapped(o.options.Targets, func(t organize.RootInfo) organize.Root { return t.Root })
 	if w.printUnit { // only after the checks: the unit would not restart what they refuse
 		return w.printSystemdUnit()
 	}

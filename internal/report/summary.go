@@ -237,6 +237,8 @@ func (x *problem) codeInfo(e Ending, offline bool) CodeInfo {
 	case e.CacheOnlyReason != "":
 		info.Meaning = lang.Textf("%s, and nothing is cached", e.CacheOnlyReason)
 		info.Next = lang.Textf("%s; then run the same command again", e.CacheOnlyEnd)
+	case e.StoppedGateway != "":
+		info.Next = lang.Textf("the operator of %s can let it send again; then run the same command again", e.StoppedGateway)
 	}
 	return info
 }

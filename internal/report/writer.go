@@ -46,6 +46,7 @@ type Ending struct {
 	StillSearching  bool      // the search for files was not complete
 	CacheOnlyReason lang.Text // since when and why only the cache is used; "" otherwise
 	CacheOnlyEnd    lang.Text // how that ends
+	StoppedGateway  string    // the address of the gateway that is asked, if it sends nothing
 	Prompted        bool      // the user was asked about uncertain files
 	KeyVariable     string    // the environment variable with the key; "" if it comes from a file
 	Arguments       string    // the command line's paths or names; "" suggests no command
