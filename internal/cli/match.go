@@ -207,7 +207,7 @@ func (o *matchOptions) inputArgs() string {
 			words = append(words, "-0")
 		}
 	}
-	words = append(words, mapped(o.roots, ui.ShellWord)...)
+	words = append(words, mapped(o.roots, ui.PathWord)...)
 	const most = 200
 	if line := strings.Join(words, " "); len(line) <= most {
 		return line

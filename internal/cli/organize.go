@@ -382,6 +382,6 @@ func (o *organizeRun) printPlanSummary(r *organize.Result) {
 		o.f.say("next: the same command with --plan library.plan saves the plan, with --yes carries it out\n")
 	case o.planFile != "-":
 		o.f.say("saved: %s\n", ui.ShellWord(o.planFile))
-		o.f.say("next: anivault apply %s\n", ui.ShellWord(o.planFile))
+		o.f.say("next: anivault apply %s\n", ui.PathWord(o.planFile))
 	}
 }

@@ -228,7 +228,7 @@ func (a *planPrompt) save(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	a.f.say("saved: %s\n", ui.ShellWord(name))
-	a.f.say("next: anivault apply %s\n", ui.ShellWord(name))
+	a.f.say("next: anivault apply %s\n", ui.PathWord(name))
 	return true, nil
 }
 

@@ -338,7 +338,7 @@ func pinCommand(r *Record) string {
 	if p != nil && p.Special == "" && len(p.Episodes) > 0 && p.Episodes[0] == math.Trunc(p.Episodes[0]) {
 		episode = strconv.Itoa(int(p.Episodes[0]))
 	}
-	return "anivault pin " + ui.ShellWord(r.Path) + " " + r.Ref() + " --season " + season + " --episode " + episode
+	return "anivault pin " + ui.PathWord(r.Path) + " " + r.Ref() + " --season " + season + " --episode " + episode
 }
 
 // Counts returns the numbers of files so far. The other fields of the summary are zero.

@@ -86,6 +86,14 @@ func ShellWord(s string) string {
 	return s
 }
 
+// PathWord is ShellWord for a path, which a command must not take for a flag.
+func PathWord(path string) string {
+	if strings.HasPrefix(path, "-") {
+		path = "./" + path
+	}
+	return ShellWord(path)
+}
+
 // widthRules decides how many cells a character takes. It ignores the locale, because current terminals draw ambiguous
 // characters one cell wide even in CJK locales.
 var widthRules = &runewidth.Condition{StrictEmojiNeutral: true}

@@ -173,14 +173,14 @@ func (all folderSet) pinArguments(records []*report.Record, namesOnly bool) []st
 			loose = append(loose, r)
 		case dir != last:
 			last = dir
-			words = append(words, shellArgument(dir, true))
+			words = append(words, ui.PathWord(strings.TrimSuffix(dir, "/")+"/")) // the slash tells `pin` that it is a folder
 		}
 	}
 	if t := sharedTitle(loose); t != "" && (namesOnly || len(loose) > 1) {
-		return append(words, shellArgument(t, false))
+		return append(words, ui.PathWord(t))
 	}
 	for _, r := range loose {
-		words = append(words, shellArgument(r.Path, false))
+		words = append(words, ui.PathWord(r.Path))
 	}
 	return words
 }
@@ -197,15 +197,4 @@ func sharedTitle(records []*report.Record) string {
 		}
 	}
 	return shared
-}
-
-// shellArgument quotes s for a shell, never as a flag. A folder gets the slash by which `pin` recognises it.
-func shellArgument(s string, isDir bool) string {
-	if strings.HasPrefix(s, "-") {
-		s = "./" + s
-	}
-	if isDir && !strings.HasSuffix(s, "/") {
-		s += "/"
-	}
-	return ui.ShellWord(s)
 }
