@@ -41,8 +41,12 @@ func newSearch(f *factory) *cobra.Command {
 			return listOrders(f, c, offline)
 		}
 		w := decide.TitleSearch{Text: strings.Join(c.args, " "), Year: year}
+		kind, id, noID := pins.ParseEntry(w.Text)
 		const firstFilm, lastYear = 1874, 2200
 		switch {
+		case noID == nil:
+			return usagef(lang.Textf("to choose it for a file or folder: anivault pin PATH %s/%d", kind, id),
+				"%s/%d is an id, and search looks for titles", kind, id)
 		case strings.TrimSpace(w.Text) == "":
 			return usagef("a variable in your script may be empty", "TITLE is empty")
 		case c.cmd.Flags().Changed("year") && (year < firstFilm || year > lastYear):
@@ -182,14 +186,11 @@ func foundTable(list []jsonSearchResult, width int) string {
 	}
 	var b strings.Builder
 	for _, f := range list {
-		year, seasons := "", ""
-		if f.Year != 0 {
-			year = fmt.Sprint(f.Year)
-		}
+		seasons := ""
 		if f.Seasons != 0 {
 			seasons = lang.Say(lang.Count(f.Seasons, "season"))
 		}
-		line := fmt.Sprintf("%s  %4s  %s  %s", ui.Pad(f.ref(), ids), year, ui.Pad(seasons, len("20 seasons")),
+		line := fmt.Sprintf("%s  %4s  %s  %s", ui.Pad(f.ref(), ids), ui.Number(f.Year), ui.Pad(seasons, len("20 seasons")),
 			ui.Printable(f.Title))
 		if f.OriginalTitle != "" && f.OriginalTitle != f.Title {
 			line += "  " + ui.Printable(f.OriginalTitle)
