@@ -81,6 +81,8 @@ func keyRefusedError(cfg *config.Config, cause *tmdb.UnauthorizedError) error {
 	case len(cfg.Accounts) > 0:
 		what = "keys of all accounts"
 		hint = "see which and why: anivault accounts list; once they are fixed: anivault accounts test"
+	case !cfg.HasKey():
+		what = "request without a key"
 	case cfg.TMDB.Token.IsSet():
 		what = "token"
 	}

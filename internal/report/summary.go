@@ -26,7 +26,8 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	}
 	p.writeParagraph(0, effortLine(s))
 	if n := opts.Ending.NotRevalidated; n > 0 {
-		p.writeParagraph(0, lang.Sprintf("%s of %d could not be revalidated: TMDB was not reached, using the cached answers",
+		p.writeParagraph(0, lang.Sprintf(
+			"%s of %d could not be revalidated: TMDB gave no valid answer, so the cached ones are used",
 			lang.Count(n, "answer"), s.CacheHits+s.CacheMisses))
 	}
 	blocked, next := false, ""
