@@ -87,7 +87,11 @@ func (e *events) add(err error) {
 	e.list = append(e.list, w.Event)
 }
 
-func (e *events) String() string { return fmt.Sprint(e.list) }
+func (e *events) String() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return fmt.Sprint(e.list)
+}
 
 // work sends requests of 40 ms with callers on one limiter until ctx ends, and returns when each was let go.
 func work(ctx context.Context, t *testing.T, l *ratelimit.Limiter, callers int) []time.Time {
@@ -321,7 +325,7 @@ func TestACancelledCallerLeavesTheOthersUpdate(t *testing.T) {
 
 func TestAProcessContinuesAloneIfItsBackendFails(t *testing.T) {
 	for name, break_ := range map[string]func(*storetest.Place, *error){
-		"before it has done anything": func(p *storetest.Place, err *error) { p.FailBefore = func() error { return *err } },
+		"before it has done anything": func(p *storetest.Place, err *error) { p.FailBefore(func() error { return *err }) },
 		"after it has written":        func(p *storetest.Place, err *error) { p.FailAfter = func() error { return *err } },
 	} {
 		t.Run(name, func(t *testing.T) {

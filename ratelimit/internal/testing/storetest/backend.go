@@ -13,7 +13,7 @@ import (
 )
 
 // Place is the memory that the backends of several processes share. Its function fields are called at every Exchange of
-// every process and make it misbehave; nil ones do nothing.
+// every process and make it misbehave; nil ones do nothing. No field may be changed while a process uses the place.
 type Place struct {
 	turn  chan struct{} // holds a token while no Exchange runs
 	start time.Time
@@ -24,7 +24,6 @@ type Place struct {
 
 	Patience       time.Duration        // how long an Exchange waits for the previous one; 0 means 250 ms
 	Delay          func() time.Duration // how long an Exchange takes
-	FailBefore     func() error         // an Exchange fails with this error before it has done anything
 	FailAfter      func() error         // an Exchange fails with this error after it has written
 	ExtraCalls     func() int           // change is called this many extra times first, as after a lost race
 	DistortTime    func(ratelimit.Instant) ratelimit.Instant
@@ -42,6 +41,25 @@ type Place struct {
 	MachineClock func() ratelimit.Instant
 
 	Exchanges, Writes atomic.Int64
+
+	failBefore atomic.Pointer[func() error] // see FailBefore; a process that is alone reads it at any time
+}
+
+// FailBefore makes each Exchange fail with the error of fail, if it returns one, before it has done anything. Nil ends
+// that.
+func (p *Place) FailBefore(fail func() error) {
+	if fail == nil {
+		p.failBefore.Store(nil)
+		return
+	}
+	p.failBefore.Store(&fail)
+}
+
+func (p *Place) failureBefore() error {
+	if fail := p.failBefore.Load(); fail != nil {
+		return (*fail)()
+	}
+	return nil
 }
 
 var processes atomic.Int64 // numbers the processes, so that no id is used again
@@ -118,7 +136,7 @@ type presence struct {
 func (c *coordinator) Exchange(ctx context.Context, change func(ratelimit.Instant, []byte) ([]byte, error)) error {
 	c.wakeOwner = ""
 	asked, missed := time.Now(), c.FirstMissed()
-	if c.FailBefore != nil && c.lastSeen != nil {
+	if c.failBefore.Load() != nil && c.lastSeen != nil {
 		if _, err := c.try(change, c.lastSeen); err != nil {
 			return err
 		}
@@ -165,10 +183,10 @@ func (c *coordinator) recordAnswer(sentAt time.Time, answered bool) {
 
 func (c *coordinator) ping() {
 	asked := time.Now()
-	answered := c.FailBefore == nil || c.FailBefore() == nil
+	answered := c.failureBefore() == nil
 	if !answered {
 		time.Sleep(c.FailureDelay)
-		answered = c.FailureDelay > 0 && c.FailBefore() == nil // the server was only slow
+		answered = c.FailureDelay > 0 && c.failureBefore() == nil // the server was only slow
 	}
 	c.presence.mu.Lock()
 	c.pingScheduled = false
@@ -198,7 +216,7 @@ func (c *coordinator) Machines(owners []string) int {
 func (c *coordinator) MayReconnect() bool {
 	c.presence.mu.Lock()
 	defer c.presence.mu.Unlock()
-	return !c.silent || c.ProbeInterval == 0 && (c.FailBefore == nil || c.FailBefore() == nil)
+	return !c.silent || c.ProbeInterval == 0 && c.failureBefore() == nil
 }
 
 func (c *coordinator) LostAt() time.Time { return c.lostAt }
@@ -248,10 +266,8 @@ func (b *backend) Exchange(ctx context.Context, change func(ratelimit.Instant, [
 	if b.Delay != nil {
 		time.Sleep(b.Delay())
 	}
-	if b.FailBefore != nil {
-		if err := b.FailBefore(); err != nil {
-			return err
-		}
+	if err := b.failureBefore(); err != nil {
+		return err
 	}
 	old := b.Bytes()
 	if b.ExtraCalls != nil {
