@@ -263,7 +263,7 @@ func (j *resolveJob) tmdbID() (kind Kind, id int, guessed, ok bool) {
 
 const minSimOfGuess = 0.8 // a film with less similar titles may only have the series' number
 
-// resolveID accepts the entry with the id. If a film is only guessed and does not fit, it may be the series with it.
+// resolveID accepts the entry with the id. If it is only guessed to be a film and does not fit, it may be a series.
 func (j *resolveJob) resolveID(ctx context.Context, kind Kind, id int, guessed bool) Resolution {
 	e, o, err := j.fetchEntry(ctx, kind, id)
 	sim := func(e *Entry) float64 { return scoreContender(j.series, contender{hit: e.Hit(), entry: e}).match.sim }

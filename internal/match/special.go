@@ -78,8 +78,10 @@ func placeBySpecialTitle(p *placer) placement {
 	rests := p.partNames()
 	return firstFound(
 		p.singleSpecial(p.specialsWhere(similarToAny(p.possibleSpecialTitles(), minSpecialSimilarity)),
-			"by the title of a special"), p.singleSpecial(p.specialsWhere(similarToAny(p.wholeTitles(), minWholeSimilarity)),
-			"by the whole title of a special"), p.singleSpecial(p.specialsWhere(func(name string) bool {
+			"by the title of a special"),
+		p.singleSpecial(p.specialsWhere(similarToAny(p.wholeTitles(), minWholeSimilarity)),
+			"by the whole title of a special"),
+		p.singleSpecial(p.specialsWhere(func(name string) bool {
 			own := textAfterTitle(name, p.titles)
 			return own != name && slices.Contains(rests, title.SpellingKey(withoutArcWord(own)))
 		}), "by its own part of a special's title"))

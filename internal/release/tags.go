@@ -164,7 +164,7 @@ func (p *tagStage) isNumericDate(i int) bool {
 	case b == a+1 && c == b+1: // three episodes
 		return false
 	}
-	// "10-19-12", "18.09.00": two digits for the year "14.05.11.Title"
+	// "10-19-12", "18.09.00": two digits for the year, also at the start of a name: "14.05.11.Title"
 	if i == 0 && !(p.w.classAt(3) == alpha && p.w.gapAfter(0) == "." && p.w.gapAfter(2) == "." && a < 35 && b <= 12) {
 		return false
 	}
