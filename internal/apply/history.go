@@ -82,9 +82,9 @@ func (e *Engine) listRuns(check bool) ([]Run, error) {
 	return out, nil
 }
 
-func (p *progress) summary(header runHeader) Run {
+func (p *progress) summary(header runHeader, files int) Run {
 	r := Run{
-		ID: header.ID, Begun: header.Begun, Mode: header.Mode, Stage: p.stage, StageBegun: p.stageBegun, Files: len(p.files),
+		ID: header.ID, Begun: header.Begun, Mode: header.Mode, Stage: p.stage, StageBegun: p.stageBegun, Files: files,
 		DamagedMarks: p.damagedMarks,
 		roots:        slices.Concat(header.Sources, header.Targets),
 	}
@@ -193,7 +193,7 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 	if stage == StageDone {
 		out.ChangedFolders = x.changedFolders()
 	}
-	return x.progress.summary(x.run.runHeader), out, nil
+	return x.progress.summary(x.run.runHeader, len(x.run.Ops)), out, nil
 }
 
 func (p *progress) sourceStatus() Status {

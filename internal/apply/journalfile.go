@@ -156,7 +156,6 @@ func readSummary(dir Dir, id string, check bool) (*Run, error) {
 		}
 		p.replay(text)
 	}
-	out := p.summary(h.runHeader)
-	out.Files = h.Files
+	out := p.summary(h.runHeader, h.Files)
 	return &out, err
 }

@@ -75,12 +75,32 @@ func TestASummaryAgreesWithTheWholeJournal(t *testing.T) {
 					if err != nil {
 						t.Fatalf("cut at %d: %v", cut-begins, err)
 					}
-					if diff := cmp.Diff(want.progress.summary(want.run.runHeader), *got, cmp.AllowUnexported(Run{})); diff != "" {
+					complete := want.progress.summary(want.run.runHeader, len(want.run.Ops))
+					if diff := cmp.Diff(complete, *got, cmp.AllowUnexported(Run{})); diff != "" {
 						t.Fatalf("cut at %d (-whole +summary): %s", cut-begins, diff)
 					}
 				}
 			}
 		})
+	}
+}
+
+// A run that was put back completely has no mark of a file.
+func TestASummaryCountsAllFilesThatAnUndoPutBack(t *testing.T) {
+	dir, _ := newSim().Open("/data/history")
+	r := sampleRun()
+	j, err := newJournal(dir, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, stage := range []Stage{StageApplying, StageDone, StageUndoing, StageUndone} {
+		if err := j.enterStage(stage, time.Unix(int64(at), 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := readSummary(dir, r.ID, false)
+	if err != nil || got.Undone != len(r.Ops) || got.Files != len(r.Ops) {
+		t.Errorf("%d of %d files are back, want %d (%v)", got.Undone, got.Files, len(r.Ops), err)
 	}
 }
 
