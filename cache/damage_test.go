@@ -131,7 +131,8 @@ func TestRandomDamageEndsNoRun(t *testing.T) {
 			rt.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
-		s, err := openStore(dir, Options{Now: clk.Now, testOptions: noSync})
+		var h heard
+		s, err := openStore(dir, Options{Now: clk.Now, OnWarning: h.hear, testOptions: noSync})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -143,11 +144,22 @@ func TestRandomDamageEndsNoRun(t *testing.T) {
 		_ = s.Range(t.Context(), func(*Entry) error { return nil })
 		now := clk.Now()
 		e := &Entry{Key: tvKey("new"), Status: 200, Body: []byte(endedBody), FetchedAt: now, ExpiresAt: now.Add(day)}
-		if err := s.Put(t.Context(), e); err != nil {
-			rt.Fatal(err)
+		kept := false
+		for i := 0; i < 2 && !kept; i++ {
+			if err := s.Put(t.Context(), e); err != nil {
+				rt.Fatal(err)
+			}
+			if _, kept, err = s.Get(t.Context(), e.Key); err != nil {
+				rt.Fatal(err)
+			}
+			// bbolt may read past the end of a damaged page, so whether a key is found can change. Then the store drops the
+			// record or the file with a warning and keeps the next answer.
+			if !kept && h.kinds() == "" {
+				rt.Fatal("the answer is lost without a warning")
+			}
 		}
-		if _, ok, err := s.Get(t.Context(), e.Key); !ok || err != nil {
-			rt.Fatalf("what was written: %v %v", ok, err)
+		if !kept {
+			rt.Fatal("the second answer is not found")
 		}
 		if err := s.Close(); err != nil {
 			rt.Fatal(err)
@@ -177,6 +189,20 @@ func TestAWalkOverKeysInDisorderEnds(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// bbolt would write to the page in the free list: far behind the end of the file, or not at all.
+func TestAWriteDoesNotTrustADamagedFreeList(t *testing.T) {
+	_, file := manyPages(t, time.Now())
+	boltdamage.FreePageOutside(t, file)
+	var h heard
+	s := open(t, t.TempDir(), Options{OnWarning: h.hear, testOptions: noSync})
+	overwrite(t, dbPath(s), file)
+	e := &Entry{Key: tvKey("new"), Status: 200, Body: []byte(endedBody), FetchedAt: time.Now()}
+	e.ExpiresAt = e.FetchedAt.Add(day)
+	if err := s.Put(t.Context(), e); err != nil || h.kinds() != "corrupt" {
+		t.Errorf("put: %v, warned %q", err, h.kinds())
 	}
 }
 

@@ -52,9 +52,10 @@ type CheckLevel uint8
 
 // The levels, quickest first.
 const (
-	CheckMeta   CheckLevel = iota // only the meta pages and the length: detects a truncated file
-	CheckTree                     // also all page references, except in the leaves of buckets
-	CheckLeaves                   // also the leaves of buckets, which bbolt's Stats, Compact and Check read
+	CheckMeta     CheckLevel = iota // only the meta pages and the length: detects a truncated file
+	CheckFreelist                   // also the list of free pages: bbolt writes to any page that it names
+	CheckTree                       // also all page references, except in the leaves of buckets
+	CheckLeaves                     // also the leaves of buckets, which bbolt's Stats, Compact and Check read
 )
 
 // Open opens the bbolt file at path, which must be a regular file. It reports damage as a *[DamageError]. If the file
@@ -78,7 +79,6 @@ func Open(path string, o bolt.Options, level CheckLevel) (*DB, error) {
 		db.file = f
 		return f, nil
 	}
-	o.Logger = nil
 	err := recoverFaults(func() (err error) {
 		db.DB, err = bolt.Open(path, 0o600, &o)
 		return err

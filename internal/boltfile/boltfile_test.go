@@ -57,7 +57,7 @@ func overwrite(t *testing.T, path string, b []byte) {
 
 func TestASoundFilePassesEveryCheck(t *testing.T) {
 	path, _ := manyPages(t)
-	for _, check := range []CheckLevel{CheckMeta, CheckTree, CheckLeaves} {
+	for _, check := range []CheckLevel{CheckMeta, CheckFreelist, CheckTree, CheckLeaves} {
 		db, err := Open(path, bolt.Options{ReadOnly: true}, check)
 		if err != nil {
 			t.Fatalf("check %d: %v", check, err)

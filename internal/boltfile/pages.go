@@ -99,10 +99,10 @@ func checkPages(f io.ReaderAt, size int64, level CheckLevel) error {
 		return err
 	}
 	w := &pageChecker{boltMeta: m, file: f, allLeaves: level == CheckLeaves, visited: make([]uint64, m.pages/64+1)}
-	if err := w.checkTree(m.root, true, 0); err != nil {
-		return err
+	if level > CheckFreelist {
+		err = w.checkTree(m.root, true, 0)
 	}
-	return w.checkFreelist()
+	return errors.Join(err, w.checkFreelist())
 }
 
 func (w *pageChecker) markVisited(id uint64) error {
@@ -218,7 +218,8 @@ func (w *pageChecker) checkLeaf(id uint64, b []byte, count int, isRoot bool, dep
 	return nil
 }
 
-// checkFreelist checks that no page in use is listed as free. bbolt would overwrite such a page.
+// checkFreelist checks that no listed page is outside the file or has been visited, so is in use. bbolt writes to the
+// listed pages.
 func (w *pageChecker) checkFreelist() error {
 	id := w.freelist
 	if id == noFreelist {

@@ -277,11 +277,10 @@ func (d *database) openExclusive(check boltfile.CheckLevel) (db *boltfile.DB, me
 	}
 	for range 3 {
 		db, meta, err = d.open(bolt.Options{NoSync: d.opts.NoSync}, check)
-		var damage *boltfile.DamageError
-		switch {
+		switch damage, ok := errors.AsType[*boltfile.DamageError](err); {
 		case errors.Is(err, errNoDB):
 			err = d.createEmpty()
-		case errors.As(err, &damage):
+		case ok:
 			err = d.renameDamagedLocked(damage)
 		default:
 			return db, meta, err
@@ -294,7 +293,7 @@ func (d *database) openExclusive(check boltfile.CheckLevel) (db *boltfile.DB, me
 }
 
 func (d *database) update(fn func(*boltfile.DB, dbMeta) error) error {
-	db, meta, err := d.openExclusive(boltfile.CheckMeta)
+	db, meta, err := d.openExclusive(boltfile.CheckFreelist)
 	if err != nil {
 		return err
 	}

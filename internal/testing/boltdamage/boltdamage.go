@@ -73,6 +73,7 @@ var ReferenceDamages = map[string]func(t testing.TB, file []byte){
 		EachPage(t, file, Branch, func(_ uint64, page []byte) { used = byteOrder.Uint64(page[pageHeaderSize+8:]) })
 		EachPage(t, file, freelist, func(_ uint64, page []byte) { byteOrder.PutUint64(page[pageHeaderSize:], used) })
 	},
+	"a free page lies outside the file": FreePageOutside,
 	"the list of buckets leads to itself": func(_ testing.TB, file []byte) {
 		meta := file[pageHeaderSize:]
 		if second := file[PageSize+pageHeaderSize:]; byteOrder.Uint64(second[48:]) > byteOrder.Uint64(meta[48:]) {
@@ -84,6 +85,12 @@ var ReferenceDamages = map[string]func(t testing.TB, file []byte){
 		from := at + int(byteOrder.Uint32(page[at+4:])+byteOrder.Uint32(page[at+8:]))
 		byteOrder.PutUint64(page[from:], root)
 	},
+}
+
+// FreePageOutside lists a page as free that lies beyond what a file system can hold.
+func FreePageOutside(t testing.TB, file []byte) {
+	t.Helper()
+	EachPage(t, file, freelist, func(_ uint64, page []byte) { page[pageHeaderSize+4] = 1 })
 }
 
 // MisplaceKeys breaks the order of the keys in pages with these flags: it changes every third key that is longer than
