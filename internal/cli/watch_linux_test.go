@@ -102,6 +102,17 @@ func (w *watched) summary() report.OrganizeSummary {
 	return report.OrganizeSummary{}
 }
 
+// progress waits for the end of the next batch that has placed or skipped something. A new folder changes the one above
+// it, and that one may settle first, in a batch of its own with nothing to do.
+func (w *watched) progress() report.OrganizeSummary {
+	w.t.Helper()
+	for {
+		if s := w.summary(); s.Planned+s.Left > 0 {
+			return s
+		}
+	}
+}
+
 // says waits until a text appears on stderr.
 func (w *watched) says(words string) {
 	w.t.Helper()
@@ -172,17 +183,17 @@ func TestNewFilesAreOrganized(t *testing.T) {
 	w.file("Cowboy Bebop - 05.mkv")
 	w.file("Nothing at all.mkv")
 	w.start()
-	if s := w.summary(); s.Done != 1 || s.Left != 1 {
+	if s := w.progress(); s.Done != 1 || s.Left != 1 {
 		t.Errorf("%+v", s)
 	}
 	w.file("pack/Cowboy Bebop - 07.mkv.part") // first: the other one would settle without it
 	w.file("pack/Cowboy Bebop - 06.mkv")
 	w.file("film/Perfect.Blue.1998.mkv")
-	if s := w.summary(); s.Done != 1 || s.Left != 0 {
+	if s := w.progress(); s.Done != 1 || s.Left != 0 {
 		t.Errorf("the film: %+v", s)
 	}
 	w.rename(filepath.Join(w.in, "pack/Cowboy Bebop - 07.mkv.part"), filepath.Join(w.in, "pack/Cowboy Bebop - 07.mkv"))
-	if s := w.summary(); s.Done != 2 {
+	if s := w.progress(); s.Done != 2 {
 		t.Errorf("the pack: %+v", s)
 	}
 	second := w.command()
@@ -196,7 +207,7 @@ func TestNewFilesAreOrganized(t *testing.T) {
 	}
 	w.file("film/Perfect.Blue.1998.ko.srt")
 	w.start()
-	if s := w.summary(); s.Done != 1 || s.Left != 0 {
+	if s := w.progress(); s.Done != 1 || s.Left != 0 {
 		t.Errorf("afterwards: %+v", s)
 	}
 	w.stop()
