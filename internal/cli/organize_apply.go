@@ -26,10 +26,6 @@ import (
 )
 
 func (o *organizeRun) apply(ctx context.Context, r *organize.Result) error {
-	plan, err := reparsePlan(r)
-	if err != nil {
-		return err
-	}
 	if o.format != "ndjson" {
 		if _, err := printTree(o.f, r, true, 0); err != nil {
 			return err
@@ -38,7 +34,7 @@ func (o *organizeRun) apply(ctx context.Context, r *organize.Result) error {
 	for _, w := range r.Warnings() {
 		o.f.warn("%s", w)
 	}
-	return o.applyRun(r).carryOut(ctx, o.cfg, plan)
+	return o.applyRun(r).carryOut(ctx, o.cfg, &r.Plan)
 }
 
 func (o *organizeRun) applyRun(r *organize.Result) *applyRun {
@@ -49,15 +45,6 @@ func (o *organizeRun) applyRun(r *organize.Result) *applyRun {
 	s := summarize(o, r)
 	a.skipped, a.planSummary = r.Skipped, &s
 	return a
-}
-
-// reparsePlan renders a plan and parses the text, so that apply gets the same plan as from a saved file.
-func reparsePlan(r *organize.Result) (*organize.Plan, error) {
-	var text strings.Builder
-	if err := r.Write(&text); err != nil {
-		return nil, err
-	}
-	return organize.Parse(text.String())
 }
 
 func (o *organizeRun) shouldPrompt(r *organize.Result) bool { return o.canPrompt() && len(r.Units) > 0 }
@@ -81,11 +68,7 @@ const planPromptHelp = "a carries the plan out, e opens it in your editor, s sav
 	"p lists the files of the plan, l the skipped ones, q or Enter changes nothing\n"
 
 func (o *organizeRun) promptForPlan(ctx context.Context, r *organize.Result) error {
-	plan, err := reparsePlan(r)
-	if err != nil {
-		return err
-	}
-	a := planPrompt{f: o.f, organize: o, result: r, plan: plan, prompter: o.f.prompter()}
+	a := planPrompt{f: o.f, organize: o, result: r, plan: &r.Plan, prompter: o.f.prompter()}
 	for {
 		answer, err := a.prompter.read(ctx, lang.Say("[a]pply, [e]dit, [s]ave, [q]uit (Enter), [?] help: "))
 		if err != nil {
