@@ -3,6 +3,9 @@ package cache
 // What a person asks of the whole cache.
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"testing"
 	"time"
 
@@ -57,6 +60,10 @@ func TestClearReachesRunningProcesses(t *testing.T) {
 	get(t, running, tvURL)
 	if err := open(t, dir, Options{}).Clear(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	// A new, empty database could not be written on a full disk.
+	if _, err := os.Stat(dbPath(a)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the database: %v", err)
 	}
 	for _, want := range []string{"network", "fresh"} {
 		if _, _, source := get(t, running, tvURL); source != want {

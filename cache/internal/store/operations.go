@@ -52,7 +52,7 @@ func (s *Store) Clear(ctx context.Context) error {
 		s.mu.Lock()
 		s.pending.clear()
 		s.mu.Unlock()
-		return s.db.createEmpty()
+		return os.Remove(s.db.path)
 	})
 	if err != nil {
 		return fmt.Errorf("clear the cache: %w", err)
