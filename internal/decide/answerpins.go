@@ -23,12 +23,12 @@ const (
 )
 
 // availableScopes returns the scopes that suit the files. If the first file has no number, its place says nothing about
-// other files, so only ByFiles remains. The pin of a title does not say in which order names are read.
+// other files, so only ByFiles remains. The pin of a title has no order, and does not apply to a path with an id.
 func availableScopes(s match.Series, at *Place, order string) (list []Scope) {
 	if at != nil && pinOffset(s, at) == nil {
 		return []Scope{ByFiles}
 	}
-	if title.Normalize(s.Title()) != "" && order == "" {
+	if title.Normalize(s.Title()) != "" && order == "" && len(s.IDs) == 0 {
 		list = append(list, ByTitle)
 	}
 	if _, ok := commonFolder(s.Files); ok {
@@ -53,7 +53,7 @@ func defaultScope(s match.Series, a Answer) Scope {
 	_, numbered := firstNumber(s.Files[0].Release)
 	switch several := len(s.Files) > 1; {
 	case a.Order == "" && title.Normalize(s.Title()) != "" && s.Titles[0].From == release.FromName &&
-		(numbered || several):
+		(numbered || several) && len(s.IDs) == 0:
 		return ByTitle
 	case a.Kind == match.TV && (several || a.Order != "") && itemsInFolder(s.Files) == len(s.Files):
 		return ByFolder

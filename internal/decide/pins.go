@@ -78,9 +78,9 @@ func (c *runPins) splitByPin(s series) []series {
 	var byTitle *pins.Pin
 	for _, text := range plainTitles(s.Series) {
 		if p, ok := c.set.ForTitle(text, s.Year); ok {
-			if p.Offset == 0 || !slices.ContainsFunc(s.IDs, func(id release.ID) bool {
-				return id.Source == orders.TMDB && id.Value == strconv.Itoa(p.ID) // its names already have TMDB's numbers
-			}) {
+			// A path with another id is another work's. With this one, its names already have TMDB's numbers.
+			own := func(id release.ID) bool { return id.Source == orders.TMDB && id.Value == strconv.Itoa(p.ID) }
+			if len(s.IDs) == 0 || p.Offset == 0 && slices.ContainsFunc(s.IDs, own) {
 				byTitle = &p
 			}
 			break

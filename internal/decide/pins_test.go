@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,12 +50,31 @@ func seriesOf(names ...string) match.Series {
 func TestTheOffsetOfATitleIsAddedOnce(t *testing.T) {
 	all := choicesOf(t, pins.Pin{Title: "Title", Kind: match.TV, ID: 7, Offset: 12})
 	for file, want := range map[string]bool{
-		"Title - 01.mkv": true, "Title (2020)/Title S01E01.mkv": true, "Title [tmdbid-8]/Title S01E01.mkv": true,
+		"Title - 01.mkv": true, "Title (2020)/Title S01E01.mkv": true,
 		"Title (2020) [tmdbid-7]/Season 01/Title (2020) S01E13.mkv": false, "Title {tmdb-7}/Title S01E13.mkv": false,
 	} {
 		if pinned := all.splitByPin(series{Series: seriesOf(file)})[0].pin != nil; pinned != want {
 			t.Errorf("%s is pinned: %v", file, pinned)
 		}
+	}
+}
+
+// The pin of a title is not for a namesake, whose path has its own id. A path can still be pinned to anything.
+func TestAnIDInThePathBeatsThePinOfATitle(t *testing.T) {
+	c := choicesOf(t, pins.Pin{Title: "Title", Kind: match.TV, ID: 7},
+		pins.Pin{Path: absolute(t, "lib/Title [tmdbid-9]"), Kind: match.TV, ID: 7})
+	for file, want := range map[string]bool{
+		"Title S01E01.mkv": true, "Title [tmdbid-7]/Title S01E01.mkv": true, "lib/Title [tmdbid-9]/Title S01E01.mkv": true,
+		"Title (2005) [tmdbid-8]/Season 01/Title (2005) S01E01.mkv": false, "Title {tmdb-8}/Title S01E01.mkv": false,
+		"Title {tvdb-8}/Title S01E01.mkv": false, "Title [imdbid-tt0000008]/Title S01E01.mkv": false,
+	} {
+		if pinned := c.splitByPin(series{Series: seriesOf(file)})[0].pin != nil; pinned != want {
+			t.Errorf("%s is pinned: %v", file, pinned)
+		}
+	}
+	s := seriesOf("Title {tmdb-8}/Title S01E01.mkv")
+	if slices.Contains(append(availableScopes(s, nil, ""), defaultScope(s, Answer{Kind: match.TV})), ByTitle) {
+		t.Error("an answer about a path with an id is suggested for its title")
 	}
 }
 
