@@ -149,10 +149,7 @@ func (t *Transport) CloseIdleConnections() {
 }
 
 func (t *Transport) base() http.RoundTripper {
-	if t.Base == nil {
-		return http.DefaultTransport
-	}
-	return t.Base
+	return cmp.Or(t.Base, http.DefaultTransport)
 }
 
 func isBlockedBy(err error, causes ...Reason) bool {

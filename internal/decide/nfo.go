@@ -116,12 +116,7 @@ func genreName(g tmdb.Genre) string { return g.Name }
 
 func companyName(c tmdb.Company) string { return c.Name }
 
-func stringOrEmpty(p *string) string {
-	if p == nil {
-		return ""
-	}
-	return *p
-}
+func stringOrEmpty(p *string) string { return *cmp.Or(p, new(string)) }
 
 // languages are the preferred languages of titles, such as "ko-KR", best first. Requests to TMDB use the first.
 type languages []string

@@ -363,6 +363,9 @@ func doubtReason(v ranking) lang.Text {
 		first, second := distinctNames(best.hit, v.contenders[1].hit)
 		return lang.Textf("%q and %q fit about equally well", first, second)
 	}
+	if best.match.sim >= simAlmostExact {
+		return lang.Textf("the title fits %q on TMDB, but that is not enough to be sure", best.match.title.text)
+	}
 	return lang.Textf("the closest title on TMDB, %q, is too different", best.match.title.text)
 }
 

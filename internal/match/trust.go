@@ -169,12 +169,14 @@ func (p *placer) applyDoubts(at placement) placement {
 	if !at.ok || len(p.numbers) == 0 {
 		return at
 	}
+	reasonAndDoubt := "%s, but %s"
 	for _, d := range doubts {
 		if d.applies(p, at) {
 			p.addStep("%s: %.2f times as certain", d.why, d.factor)
 			at.trust *= d.factor
 			if d.factor < 0.9 {
-				at.reason = lang.Textf("%s, but %s", at.reason, d.why)
+				at.reason = lang.Textf(reasonAndDoubt, at.reason, d.why)
+				reasonAndDoubt = "%s, and %s"
 			}
 		}
 	}

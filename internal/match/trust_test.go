@@ -3,6 +3,7 @@ package match
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -583,6 +584,22 @@ func TestALeastConfidenceOfZeroKeepsTheLikeliest(t *testing.T) {
 	}
 }
 
+func TestOneButIsEnoughForSeveralDoubts(t *testing.T) {
+	all := doubts
+	defer func() { doubts = all }()
+	doubts = slices.Clone(doubts[:2])
+	for i := range doubts {
+		doubts[i].factor, doubts[i].applies = 0.5, func(*placer, placement) bool { return true }
+	}
+	p := &placer{numbers: []int{1}}
+	at := p.applyDoubts(placement{ok: true, trust: 1, reason: "season 1 has the number"})
+	const want = "season 1 has the number, but the title may belong to another season, " +
+		"and the title may belong to a later cour"
+	if at.reason.String() != want || at.trust != 0.25 {
+		t.Errorf("%q with %v, want %q", at.reason, at.trust, want)
+	}
+}
+
 // Two contenders are called equal only where both may be right: of two that are most unlikely none is near.
 func TestDoubtNamesWhatItIs(t *testing.T) {
 	contenderOf := func(title string, score, sim float64) scoredContender {
@@ -608,7 +625,7 @@ func TestDoubtNamesWhatItIs(t *testing.T) {
 		{
 			"one far ahead of another",
 			[]scoredContender{contenderOf("Home", 1.05, 1), contenderOf("Home 2", 0.8, 0.9)},
-			"too different",
+			`the title fits "Home" on TMDB, but that is not enough`,
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
