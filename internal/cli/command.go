@@ -254,7 +254,7 @@ func atLeastOne(name string, hint lang.Text) cobra.PositionalArgs {
 		if len(args) > 0 {
 			return nil
 		}
-		return usagef(hint, "no %s given", name)
+		return usagef(hint, "no %s given", lang.Text(name))
 	}
 }
 
