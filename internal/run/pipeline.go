@@ -92,6 +92,9 @@ type pipeline struct {
 	deferred   *deferredQueue
 	emitRecord func(report.Record) error // called instead of emit for directories that are replayed as a whole
 	pause      func() error              // called before waiting for the next line; may be nil
+
+	lastFront    string // for parsedPrefix
+	lastIsSeason bool   // lastFront only names a season
 }
 
 func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) error) error {

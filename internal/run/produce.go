@@ -23,23 +23,18 @@ type Producer func(ctx context.Context, yield func(Batch) error) error
 // Walk produces the media files below paths, directory by directory.
 func Walk(paths []string, options library.Options) Producer {
 	return func(ctx context.Context, yield func(Batch) error) error {
-		read := parsedParts(paths)
 		return library.Walk(ctx, paths, options, func(d library.Dir) error {
-			return yieldDir(d, read, yield)
+			return yieldDir(d, paths, yield)
 		})
 	}
 }
 
-func namePrefixOf(f library.File, parsedPart func(string) string) string {
-	return strings.TrimSuffix(parsedPart(f.Path), f.Name)
-}
-
-func yieldDir(d library.Dir, parsedPart func(string) string, yield func(Batch) error) error {
+func yieldDir(d library.Dir, roots []string, yield func(Batch) error) error {
 	// A folder that is skipped as a whole (hidden, a recycle bin) gets no record.
 	d.Files = slices.DeleteFunc(d.Files, func(f library.File) bool { return f.IsDir })
 	if len(d.Files) > 0 {
 		b := Batch{Path: d.Path}
-		b.Files, b.AbsDir, b.NamePrefix = d.Files, d.Abs, namePrefixOf(d.Files[0], parsedPart)
+		b.Files, b.AbsDir, b.NamePrefix = d.Files, d.Abs, namePrefix(roots, d.Path, d.Abs)
 		if d.IsRootFile {
 			b.PartID = "file " + d.Files[0].Name
 		}
@@ -59,7 +54,6 @@ func Files(list io.ReadCloser, nulSeparated bool, options library.Options) Produ
 	return func(ctx context.Context, yield func(Batch) error) error {
 		defer list.Close()
 		var together Batch
-		alone := parsedParts(nil)
 		flush := func() error {
 			b := together
 			if together = (Batch{}); len(b.Files) == 0 {
@@ -75,11 +69,11 @@ func Files(list io.ReadCloser, nulSeparated bool, options library.Options) Produ
 				}
 			}
 			if !d.IsRootFile {
-				return yieldDir(d, parsedParts([]string{listed}), yield)
+				return yieldDir(d, []string{listed}, yield)
 			}
 			if len(together.Files) == 0 {
 				together.Path, together.AbsDir = d.Path, d.Abs
-				together.NamePrefix, together.PartID = namePrefixOf(d.Files[0], alone), "list "+d.Files[0].Name
+				together.NamePrefix, together.PartID = namePrefix(nil, d.Path, d.Abs), "list "+d.Files[0].Name
 			}
 			together.Files = append(together.Files, d.Files[0])
 			return nil
@@ -147,12 +141,12 @@ func splitBatch(b Batch) []Batch {
 }
 
 func (p *pipeline) parse(b Batch) []*Line {
-	lines := make([]*Line, len(b.Files))
+	lines, prefix := make([]*Line, len(b.Files)), p.parsedPrefix(&b.Folder)
 	one := func(i int) {
 		f := b.Files[i]
 		name, parse := filepath.ToSlash(f.Path), release.Parse
 		if b.AbsDir != "" {
-			name, parse = b.NamePrefix+f.Name, release.ParseFile
+			name, parse = prefix+f.Name, release.ParseFile
 		}
 		lines[i] = &Line{Path: f.Path, File: f, Release: parse(name), done: make(chan struct{})}
 		lines[i].Release.Path = f.Path // pins and grouping need the full path
@@ -172,32 +166,41 @@ func (p *pipeline) parse(b Batch) []*Line {
 	return lines
 }
 
-// parsedParts returns a function that cuts a path to the part that is parsed. That part begins at the path's root, or
-// without a root at the file's folder; if that folder only names a season, at the folder above. The folders further up
-// are left out: a login name must not become a title that TMDB is asked about, and the result must not depend on how
-// the path was written.
-func parsedParts(roots []string) func(string) string {
-	last, front := "", ""
-	return func(path string) string {
-		from := filepath.Dir(path)
-		for _, r := range roots {
-			r = filepath.Clean(r)
-			if r != filepath.Clean(path) && isBelow(path, r) && len(r) <= len(from) {
-				from = r
-			}
+// namePrefix returns the names of the folders from the root that the folder dir is in down to dir, or without a root
+// that of dir. abs is dir's absolute path. The folders further up are left out: a login name must not become a title
+// that TMDB is asked about, and the result must not depend on how the path was written.
+func namePrefix(roots []string, dir, abs string) string {
+	dir = filepath.Clean(dir)
+	from := dir
+	for _, r := range roots {
+		if r = filepath.Clean(r); (r == dir || isBelow(dir, r)) && len(r) <= len(from) {
+			from = r
 		}
-		rest, err := filepath.Rel(from, path)
-		if err != nil {
-			return filepath.Base(path)
-		}
-		if from != last || front == "" {
-			last, front = from, folderName(from)
-			if f := release.Parse(front + "/x.mkv").Folder; f.Title == "" && len(f.Seasons) > 0 { // such as "Season 2"
-				front = filepath.Join(folderName(filepath.Join(from, "..")), front)
-			}
-		}
-		return filepath.ToSlash(filepath.Join(front, rest))
 	}
+	rest, err := filepath.Rel(from, dir)
+	if err != nil {
+		return ""
+	}
+	front := folderName(strings.TrimSuffix(abs, filepath.Join(string(filepath.Separator), rest)))
+	if front+rest == "." {
+		return ""
+	}
+	return filepath.ToSlash(filepath.Join(front, rest)) + "/"
+}
+
+// parsedPrefix returns the text that is parsed in front of a folder's names: its NamePrefix, and if that begins with a
+// folder that only names a season, the folder above. A folder that is replayed as a whole does not need it.
+func (p *pipeline) parsedPrefix(f *results.Folder) string {
+	front, _, _ := strings.Cut(f.NamePrefix, "/")
+	if front != p.lastFront {
+		read := release.Parse(front + "/x.mkv").Folder
+		p.lastFront, p.lastIsSeason = front, read.Title == "" && len(read.Seasons) > 0 // such as "Season 2"
+	}
+	if !p.lastIsSeason {
+		return f.NamePrefix
+	}
+	above := folderName(strings.TrimSuffix(filepath.ToSlash(f.AbsDir)+"/", f.NamePrefix))
+	return strings.TrimPrefix(above+"/", "/") + f.NamePrefix
 }
 
 func isBelow(path, root string) bool {
@@ -207,10 +210,9 @@ func isBelow(path, root string) bool {
 	return strings.HasPrefix(path, strings.TrimSuffix(root, string(filepath.Separator))+string(filepath.Separator))
 }
 
-func folderName(dir string) string {
-	abs, err := filepath.Abs(dir)
+func folderName(abs string) string {
 	base := filepath.Base(abs)
-	if err != nil || base == string(filepath.Separator) || base == "." {
+	if base == string(filepath.Separator) || base == "." {
 		return ""
 	}
 	return base

@@ -66,12 +66,10 @@ func (p *pipeline) recallBatches(ctx context.Context, batches []Batch) []*batchS
 			}
 		}
 	}
-	if len(keys) > 0 {
-		known, err := p.Memory.Recall(ctx, time.Now(), keys)
-		p.warnUnlessLocked(ctx, err)
-		for i, k := range known {
-			groups[i].stored = k
-		}
+	known, err := p.Memory.Recall(ctx, time.Now(), keys)
+	p.warnUnlessLocked(ctx, err)
+	for i, k := range known {
+		groups[i].stored = k
 	}
 	return in
 }

@@ -3,6 +3,8 @@ package run
 import (
 	"path/filepath"
 	"testing"
+
+	"github.com/anivault/anivault/internal/run/results"
 )
 
 func TestNamesAreReadFromTheNamedPathDownwards(t *testing.T) {
@@ -23,9 +25,23 @@ func TestNamesAreReadFromTheNamedPathDownwards(t *testing.T) {
 			[]string{"alice/Show/Season 2"},
 		},
 		{"a file in a season's folder", "alice/Show/Season 2/01.mkv", "Show/Season 2/01.mkv", nil},
+		{"the file system's root", "/Show/01.mkv", "Show/01.mkv", []string{"/"}},
+		{"a file in the file system's root", "/01.mkv", "01.mkv", []string{"/"}},
+		{"a season's folder in the file system's root", "/Season 2/01.mkv", "Season 2/01.mkv", []string{"/Season 2"}},
+		{
+			"the folder above the current one", "../Show/01.mkv", filepath.Base(filepath.Dir(home)) + "/Show/01.mkv",
+			[]string{".."},
+		},
+		{"a season below the root stays", "lib/Season 2/x/01.mkv", "lib/Season 2/x/01.mkv", []string{"lib"}},
 		{"the outer of two roots", "lib/Show/01.mkv", "lib/Show/01.mkv", []string{"lib/Show", "lib"}},
 	} {
-		if got := parsedParts(row.roots)(filepath.FromSlash(row.path)); got != row.want {
+		abs, err := filepath.Abs(row.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := results.Folder{AbsDir: filepath.Dir(abs)}
+		f.NamePrefix = namePrefix(row.roots, filepath.Dir(filepath.FromSlash(row.path)), f.AbsDir)
+		if got := new(pipeline).parsedPrefix(&f) + filepath.Base(abs); got != row.want {
 			t.Errorf("%s: %q, want %q", row.name, got, row.want)
 		}
 	}

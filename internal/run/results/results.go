@@ -64,7 +64,7 @@ func (k Key) storeKey() string { return base64.RawURLEncoding.EncodeToString(k[:
 // Folder is a set of files of one folder that are grouped together, or of names without a folder.
 type Folder struct {
 	AbsDir        string // absolute path of the folder; "" for names, whose whole path is parsed
-	NamePrefix    string // text parsed in front of each name; it depends on where the walk began
+	NamePrefix    string // the folders from where the walk began down to this one; they are parsed too
 	PartID        string // which part of the folder's files these are; "" for all
 	ListedAsMedia bool   // the user listed the names as media
 	Files         []library.File

@@ -26,18 +26,12 @@ type DecidedSeries struct {
 func (d *DecidedSeries) AddSources(x match.Decision) {
 	d.Origin = d.Origin.CombinedWith(x.Origin)
 	for _, s := range x.UsedEntries {
-		d.addUsedEntry(s)
-	}
-}
-
-func (d *DecidedSeries) addUsedEntry(s match.UsedEntry) {
-	i := slices.IndexFunc(d.UsedEntries, func(o match.UsedEntry) bool { return o.Kind == s.Kind && o.ID == s.ID })
-	if i < 0 {
-		d.UsedEntries = append(d.UsedEntries, s)
-		return
-	}
-	if s.ReadAt.After(d.UsedEntries[i].ReadAt) {
-		d.UsedEntries[i].ReadAt = s.ReadAt
+		i := slices.IndexFunc(d.UsedEntries, func(o match.UsedEntry) bool { return o.Kind == s.Kind && o.ID == s.ID })
+		if i < 0 {
+			d.UsedEntries = append(d.UsedEntries, s)
+		} else if s.ReadAt.After(d.UsedEntries[i].ReadAt) {
+			d.UsedEntries[i].ReadAt = s.ReadAt
+		}
 	}
 }
 
@@ -68,7 +62,8 @@ var (
 	cacheSource   = match.FromCache.String()
 )
 
-// Recall returns the valid series stored under the keys, nil for the rest. They are valid even with an error.
+// Recall returns the valid series stored under the keys, nil for the rest. They are valid even with an error. Without
+// keys, m may be nil.
 func (m *Memory) Recall(ctx context.Context, now time.Time, keys []Key) ([]*StoredSeries, error) {
 	known := make([]*StoredSeries, len(keys))
 	if len(keys) == 0 {
