@@ -119,14 +119,14 @@ func (r *run) reservedBytes() int64 {
 	return room
 }
 
-var crc32cTable = crc32.MakeTable(crc32.Castagnoli)
-
-const crcFormat = `,"crc":"%08x"}`
+func endWithCRC(text []byte) string {
+	return fmt.Sprintf(`,"crc":"%08x"}`, crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)))
+}
 
 func (m *mark) encode() []byte {
 	text, _ := json.Marshal(m) // a mark always has a JSON form
 	text = text[:len(text)-1]
-	return append(fmt.Appendf(text, crcFormat, crc32.Checksum(text, crc32cTable)), '\n')
+	return append(text, endWithCRC(text)+"\n"...)
 }
 
 // replay applies the marks and returns the offset for the next one. An incomplete last line comes from an interrupted
@@ -140,9 +140,8 @@ func (p *progress) replay(text []byte) (end int) {
 		}
 		end += len(line) + 1
 		var m mark
-		at := len(line) - len(fmt.Sprintf(crcFormat, 0))
-		if at >= 0 && string(line[at:]) == fmt.Sprintf(crcFormat, crc32.Checksum(line[:at], crc32cTable)) &&
-			json.Unmarshal(line, &m) == nil {
+		at := len(line) - len(endWithCRC(nil))
+		if at >= 0 && string(line[at:]) == endWithCRC(line[:at]) && json.Unmarshal(line, &m) == nil {
 			p.applyMark(&m)
 		} else {
 			p.damagedMarks++

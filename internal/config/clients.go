@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/internal/wordlist"
 	"github.com/anivault/anivault/ratelimit"
@@ -44,8 +45,8 @@ func TokenHash(token string) string {
 }
 
 var (
-	clientNamePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
-	clientHashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	clientNamePattern = lazyregexp.New(`^[a-z0-9][a-z0-9-]{0,31}$`)
+	clientHashPattern = lazyregexp.New(`^[0-9a-f]{64}$`)
 )
 
 // Anonymous is the name of all clients without a token in logs and metrics.
@@ -82,10 +83,10 @@ var clientSchema = listSchema[Client]{
 
 // storeAndCheck returns a setter that rejects texts that don't match pattern. It stores them nevertheless, because
 // other errors name the account or client by them.
-func storeAndCheck(target *string, pattern *regexp.Regexp) func(string) error {
+func storeAndCheck(target *string, pattern func() *regexp.Regexp) func(string) error {
 	return func(v string) error {
 		*target = v
-		if !pattern.MatchString(v) {
+		if !pattern().MatchString(v) {
 			return strconv.ErrSyntax
 		}
 		return nil

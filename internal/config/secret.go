@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -83,8 +82,8 @@ const noKeyValue = "none"
 const minKeyLength = 8
 
 var (
-	tokenPattern  = regexp.MustCompile(`^eyJ[\w-]+\.[\w-]+\.[\w-]+$`) // a JSON Web Token
-	apiKeyPattern = regexp.MustCompile(`^[0-9a-fA-F]{32}$`)
+	tokenPattern  = lazyregexp.New(`^eyJ[\w-]+\.[\w-]+\.[\w-]+$`) // a JSON Web Token
+	apiKeyPattern = lazyregexp.New(`^[0-9a-fA-F]{32}$`)
 )
 
 // AsksTMDB reports whether requests go to TMDB itself, which needs a key in TMDB's format.
@@ -134,7 +133,7 @@ func (c *Config) ReadKey(text string) (Key, error) {
 	if err != nil {
 		return Key{}, &Error{Name: "TMDB token", Reason: lang.TextOf(err)}
 	}
-	if c.AsksTMDB() && apiKeyPattern.MatchString(secret.Reveal()) {
+	if c.AsksTMDB() && apiKeyPattern().MatchString(secret.Reveal()) {
 		return Key{APIKey: secret}, nil
 	}
 	key := Key{Token: secret}
@@ -166,9 +165,9 @@ func (c *Config) keyFormProblem(k Key) lang.Text {
 		if len(text) < minKeyLength && text != noKeyValue {
 			return lang.Textf("is too short: a key has at least %d characters; %q sends no key", minKeyLength, noKeyValue)
 		}
-	case k.Token.IsSet() && !tokenPattern.MatchString(text):
+	case k.Token.IsSet() && !tokenPattern().MatchString(text):
 		switch {
-		case apiKeyPattern.MatchString(text):
+		case apiKeyPattern().MatchString(text):
 			return "looks like a v3 API key: set ANIVAULT_TMDB_API_KEY (tmdb.api_key) to it, or use the longer " +
 				"API Read Access Token from " + settings
 		case strings.HasPrefix(text, "anv_"):
@@ -176,8 +175,8 @@ func (c *Config) keyFormProblem(k Key) lang.Text {
 		}
 		return "is not a TMDB token, which begins with eyJ and has three parts with dots between them; copy the " +
 			"API Read Access Token from " + settings
-	case k.APIKey.IsSet() && !apiKeyPattern.MatchString(text):
-		if tokenPattern.MatchString(text) {
+	case k.APIKey.IsSet() && !apiKeyPattern().MatchString(text):
+		if tokenPattern().MatchString(text) {
 			return "looks like an API Read Access Token: set ANIVAULT_TMDB_TOKEN (tmdb.token) to it"
 		}
 		return "is not a TMDB API key (v3), which has 32 hexadecimal digits; copy it from " + settings

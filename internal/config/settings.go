@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/wordlist"
@@ -295,10 +295,10 @@ func (c *Config) setCoordinator(v string) error {
 	return err
 }
 
-var prefixPattern = regexp.MustCompile(`^[\w.:-]{0,64}$`)
+var prefixPattern = lazyregexp.New(`^[\w.:-]{0,64}$`)
 
 func readPrefix(v string) (string, error) {
-	if !prefixPattern.MatchString(v) {
+	if !prefixPattern().MatchString(v) {
 		return "", lang.Error("must be at most 64 letters, digits, dots, underscores, hyphens and colons")
 	}
 	return v, nil
@@ -334,12 +334,12 @@ func readBaseURL(v string) (*url.URL, error) {
 	return u, nil
 }
 
-var languagePattern = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z]{2})?$`)
+var languagePattern = lazyregexp.New(`^[A-Za-z]{2,3}(-[A-Za-z]{2})?$`)
 
 func readLanguages(v string) (list []string, err error) {
 	for part := range strings.SplitSeq(v, ",") {
 		part = strings.TrimSpace(part)
-		if !languagePattern.MatchString(part) {
+		if !languagePattern().MatchString(part) {
 			return nil, lang.Error("must be a language such as en-US, ko-KR or ja, or several separated by commas")
 		}
 		language, region, _ := strings.Cut(part, "-")

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/anivault/anivault/internal/lazyregexp"
 )
 
 // Format is the format of log lines.
@@ -220,17 +222,17 @@ const redacted = "[redacted]"
 const minSecretLength = 6
 
 // secretPatterns find unknown secrets by the text before them, which is the first group and is kept.
-var secretPatterns = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)((?:api[_-]?key|access[_-]?token|token|session_id|password|passwd|secret)` +
+var secretPatterns = []func() *regexp.Regexp{
+	lazyregexp.New(`(?i)((?:api[_-]?key|access[_-]?token|token|session_id|password|passwd|secret)` +
 		`(?:["']\s*[=:]\s*["']|\s*[=:]\s*["']?))[^\s&"',;}\]]+`), // a quoted name needs a quoted value: "token": not found
-	regexp.MustCompile(`(?i)(bearer\s+)[A-Za-z0-9._~+/=-]{6,}`),
-	regexp.MustCompile(`(://[^/\s:@]*:)[^/\s@]+@`), // the password of a proxy
-	regexp.MustCompile(`()eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`),
-	regexp.MustCompile(`()anv_[A-Za-z0-9_-]{43}`), // the token of a gateway's client
+	lazyregexp.New(`(?i)(bearer\s+)[A-Za-z0-9._~+/=-]{6,}`),
+	lazyregexp.New(`(://[^/\s:@]*:)[^/\s@]+@`), // the password of a proxy
+	lazyregexp.New(`()eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`),
+	lazyregexp.New(`()anv_[A-Za-z0-9_-]{43}`), // the token of a gateway's client
 }
 
 // wordPattern matches a word of a sentence. Keys and tokens of TMDB or the gateway have other characters too.
-var wordPattern = regexp.MustCompile(`^[a-z]+$`)
+var wordPattern = lazyregexp.New(`^[a-z]+$`)
 
 // Redactor replaces secrets in text. It is safe for concurrent use.
 type Redactor struct{ known *strings.Replacer }
@@ -261,12 +263,13 @@ func (r *Redactor) String(s string) string {
 		!strings.Contains(strings.ToLower(s), "bearer") {
 		return s
 	}
-	for _, p := range secretPatterns {
+	for _, pattern := range secretPatterns {
+		p := pattern()
 		s = p.ReplaceAllStringFunc(s, func(hit string) string {
 			keep := p.FindStringSubmatch(hit)[1]
 			rest := hit[len(keep):]
 			if strings.HasPrefix(rest, "[redacted") || strings.HasPrefix(rest, "[set") || // already redacted
-				strings.HasSuffix(keep, ": ") && wordPattern.MatchString(rest) { // "tmdb.token: cannot be combined"
+				strings.HasSuffix(keep, ": ") && wordPattern().MatchString(rest) { // "tmdb.token: cannot be combined"
 				return hit
 			}
 			if strings.HasSuffix(hit, "@") {
