@@ -9,6 +9,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/release"
 )
 
@@ -209,8 +210,8 @@ func (f *folder) existingVideos() []existingVideo {
 }
 
 // videosOfSameWork returns the videos in a folder that hold the same episode or film. It omits other parts of it. In
-// the folder of a film, all do. In the show's own folder, a number without a season counts as season 1. In a shared
-// folder, the name of the work counts.
+// the folder of a film, all do. In the show's own folder, a number without a season is absolute if that order is known,
+// else of season 1. In a shared folder, the name of the work counts.
 func (f *folder) videosOfSameWork(v *video, isOwn, isShared bool) (out []*existingVideo) {
 	videos := f.existingVideos()
 	for i := range videos {
@@ -219,16 +220,15 @@ func (f *folder) videosOfSameWork(v *video, isOwn, isShared bool) (out []*existi
 			continue
 		}
 		if v.work.Kind == "tv" {
-			if !slices.ContainsFunc(e.Episodes, func(n float64) bool {
-				return n == float64(int(n)) && slices.Contains(v.named.Episodes, int(n))
-			}) {
-				continue
-			}
 			season, known := e.Season()
+			at := &v.named
 			if !known && isOwn {
 				season, known = 1, true
+				at = cmp.Or(v.orders.In(orders.Absolute), at)
 			}
-			if !known || season != v.named.Season {
+			if !known || season != at.Season || !slices.ContainsFunc(e.Episodes, func(n float64) bool {
+				return n == float64(int(n)) && slices.Contains(at.Episodes, int(n))
+			}) {
 				continue
 			}
 		}

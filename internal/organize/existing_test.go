@@ -23,6 +23,9 @@ func TestAnExistingLibraryGetsNoDuplicates(t *testing.T) {
 	withTitle := func(r report.Record, title string) report.Record {
 		return with(r, func(r *report.Record) { r.EpisodeTitles = []string{title} })
 	}
+	withAbsolute := func(r report.Record, number int) report.Record {
+		return with(r, func(r *report.Record) { r.Orders = &report.Orders{Absolute: []int{number}} })
+	}
 	tvshow := `<tvshow><uniqueid type="tmdb">1</uniqueid></tvshow>`
 	other := `<tvshow><uniqueid type="tmdb">2</uniqueid></tvshow>`
 	for _, row := range []struct {
@@ -90,6 +93,20 @@ func TestAnExistingLibraryGetsNoDuplicates(t *testing.T) {
 				"link d.mkv > " + ours + "/Season 02/Show (2020) S02E02 - Title 2.mkv",
 				"exists /in/a.mkv (/out/" + ours + "/Show S01E01.mkv)",
 				"exists /in/b.mkv (/out/" + ours + "/Show - 02.mkv)",
+			},
+		},
+		{
+			"a show's folder counts over all seasons", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv",
+				"/out/"+ours+"/Show - 26.mkv", "/out/"+ours+"/Show S01E27.mkv", "/out/"+ours+"/Show - 02.mkv"),
+			[]report.Record{
+				withAbsolute(tv("/in/a.mkv", 2, 1), 26), withAbsolute(tv("/in/b.mkv", 2, 2), 27),
+				withAbsolute(tv("/in/c.mkv", 1, 2), 2),
+			},
+			[]string{
+				"link b.mkv > " + ours + "/Season 02/Show (2020) S02E02 - Title 2.mkv",
+				"exists /in/a.mkv (/out/" + ours + "/Show - 26.mkv)",
+				"exists /in/c.mkv (/out/" + ours + "/Show - 02.mkv)",
 			},
 		},
 		{
