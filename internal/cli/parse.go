@@ -29,13 +29,14 @@ func newParse(f *factory) *cobra.Command {
 		}
 		// What a name allocates is soon garbage: fewer collections take less time, for 4 MB of memory.
 		defer debug.SetGCPercent(debug.SetGCPercent(200))
-		return errors.Join(parseNames(c.args, f.untilSignal(io.NopCloser(f.streams.In)), out, render), out.Flush())
+		in := func() io.Reader { return f.untilSignal(io.NopCloser(f.streams.In)) } // begins to read
+		return errors.Join(parseNames(c.args, in, out, render), out.Flush())
 	})
 }
 
-// parseNames renders the arguments, or the lines of in if there are no arguments. It flushes whenever the input buffer
-// is empty, so that a program can send a line and wait for its result.
-func parseNames(args []string, in io.Reader, out *bufio.Writer, render func(*bufio.Writer, string) error) error {
+// parseNames renders the arguments; only if there are none, it opens in and renders its lines. It flushes whenever the
+// input buffer is empty, so that a program can send a line and wait for its result.
+func parseNames(args []string, in func() io.Reader, out *bufio.Writer, render func(*bufio.Writer, string) error) error {
 	for _, name := range args {
 		if err := render(out, name); err != nil {
 			return err
@@ -44,7 +45,7 @@ func parseNames(args []string, in io.Reader, out *bufio.Writer, render func(*buf
 	if len(args) > 0 {
 		return nil
 	}
-	lines := bufio.NewReaderSize(in, 64<<10)
+	lines := bufio.NewReaderSize(in(), 64<<10)
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
