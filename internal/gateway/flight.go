@@ -197,7 +197,9 @@ func (fs *flights) markReturned(f *flight, sent time.Time, answered bool) {
 	if !f.ended {
 		f.upstream += time.Since(sent)
 		f.setOnWire(false)
-		if f.answered = answered; !answered { // the limiter would send it again
+		if f.answered = answered; !answered && fs.closed {
+			f.cancel(errDrained)
+		} else if !answered { // the limiter would send it again
 			fs.endIfUnused(f)
 		}
 	}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"runtime"
 	"strings"
@@ -136,6 +137,56 @@ func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
 	}
 	if _, err := b.request(t.Context(), http.MethodGet, "/readyz"); err == nil {
 		t.Error("it still answers")
+	}
+}
+
+// The limiter repeats a try that fails, but not after the drain's time: the client would get no answer before its
+// connection is closed.
+func TestDrainRepeatsNothingAfterItsTime(t *testing.T) {
+	for _, hangs := range []bool{false, true} {
+		t.Run(fmt.Sprintf("hangs=%v", hangs), func(t *testing.T) {
+			arrived, gate := make(chan string, 10), make(chan struct{})
+			b := start(t, setup{
+				yaml: "serve: {drain_timeout: 50ms}\nlimiter: {request_timeout: 400ms}\n",
+				handler: func(next http.Handler) http.Handler {
+					return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						if r.URL.Path != "/3/tv/9000001" {
+							next.ServeHTTP(w, r)
+							return
+						}
+						arrived <- r.URL.Path
+						select {
+						case <-gate:
+							w.WriteHeader(http.StatusInternalServerError)
+						case <-r.Context().Done():
+						}
+					})
+				},
+			})
+			b.must(200, "/3/configuration")
+			sent := b.later("/3/tv/9000001")
+			<-arrived
+			ended := make(chan error, 1)
+			go func() { ended <- b.stop() }()
+			if !hangs {
+				eventually(t, "the drain's time is over", func() bool {
+					fs := b.service.g.flights
+					fs.mu.Lock()
+					defer fs.mu.Unlock()
+					return fs.closed
+				})
+				close(gate)
+			}
+			if a := <-sent; a.status != 503 || a.own.Code != "1008" || a.Header.Get("Retry-After") == "" {
+				t.Errorf("what was sent: %d %s", a.status, a.body)
+			}
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			if n := len(arrived); n != 0 {
+				t.Errorf("TMDB was asked %d more times", n)
+			}
+		})
 	}
 }
 

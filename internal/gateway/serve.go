@@ -247,7 +247,6 @@ func (s *Service) drain() {
 	for _, srv := range s.servers {
 		closing.Go(func() {
 			if srv.Shutdown(shutdownCtx) != nil {
-				g.flights.close(true)
 				_ = srv.Close()
 			}
 		})
