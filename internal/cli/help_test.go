@@ -34,6 +34,32 @@ func helpOf(t *testing.T, width int, args ...string) string {
 	return out.String()
 }
 
+// The catalogue's own test takes no text of one word, such as "random `SEED`", for a message.
+func TestEveryFlagIsExplainedInKorean(t *testing.T) {
+	defer lang.Use(lang.English)
+	flag, hangul := regexp.MustCompile(`\n +(-\w, )?--`), regexp.MustCompile(`\p{Hangul}`)
+	byDefault := regexp.MustCompile(`\(기본:[^)]*\)`)
+	eachCommand(testRoot(), func(cmd *cobra.Command) {
+		help := helpOf(t, 0, append(strings.Fields(cmd.CommandPath())[1:], "--help", "--lang=ko")...)
+		_, flags, _ := strings.Cut(help, "\n옵션:")
+		for _, text := range flag.Split(flags, -1)[1:] {
+			text, _, _ = strings.Cut(byDefault.ReplaceAllString(text, ""), "\n\n")
+			if !hangul.MatchString(text) {
+				t.Errorf("%s --%s", cmd.CommandPath(), text)
+			}
+		}
+	})
+}
+
+func TestAMissingArgumentIsNamedInKorean(t *testing.T) {
+	defer lang.Use(lang.English)
+	var errs bytes.Buffer
+	_ = Main(t.Context(), []string{"unpin", "--lang=ko"}, ui.Streams{In: strings.NewReader(""), Out: &errs, Err: &errs})
+	if got := errs.String(); !strings.Contains(got, "PATH나 TITLE") {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestEveryCommandHasHelpOfTheSameShape holds every command's help to: what it does, examples that work, usage, flags
 // with words for their values, all within 80 cells.
 func TestEveryCommandHasHelpOfTheSameShape(t *testing.T) {
