@@ -210,27 +210,16 @@ const (
 	codeOriginalEdited organize.Code = "original_edited" // shown as CodeEdited, with another text
 )
 
-// codeMeanings has the texts of the codes above, and of those of planning that mean something else here.
-var codeMeanings = wordlist.Table[struct {
-	Code    organize.Code
-	Meaning string
-}](codesJSON)
+// Codes returns all codes that a Problem can have, and their meanings: the codes above, and those of planning that mean
+// something else here.
+var Codes = wordlist.Table[organize.CodeMeaning](codesJSON)
 
 //go:embed codes.json
 var codesJSON []byte
 
-// Codes returns all codes that a Problem can have.
-func Codes() []organize.Code {
-	var out []organize.Code
-	for _, m := range codeMeanings() {
-		out = append(out, m.Code)
-	}
-	return out
-}
-
 // Meaning returns the explanation of a code as a clause, such as "the disk or the quota is full".
 func Meaning(c organize.Code) string {
-	for _, m := range codeMeanings() {
+	for _, m := range Codes() {
 		if m.Code == c {
 			return m.Meaning
 		}

@@ -161,11 +161,11 @@ func referenceDocument() string {
 	}
 	b.WriteString("\n## Why a file is left by organize\n\n| code | meaning |\n|---|---|\n")
 	for _, c := range organize.Codes() {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", c, cell(c.Meaning()))
+		fmt.Fprintf(&b, "| `%s` | %s |\n", c.Code, cell(c.Meaning))
 	}
 	b.WriteString("\n## Why a file is not put where a plan says, or not put back\n\n| code | meaning |\n|---|---|\n")
 	for _, c := range apply.Codes() {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", c, cell(apply.Meaning(c)))
+		fmt.Fprintf(&b, "| `%s` | %s |\n", c.Code, cell(c.Meaning))
 	}
 	b.WriteString("\n## Layouts of organize\n\n| layout | show | season | episode | movie |\n|---|---|---|---|---|\n")
 	for _, name := range organize.LayoutNames() {

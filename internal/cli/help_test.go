@@ -179,10 +179,10 @@ func TestTopicsAreTranslated(t *testing.T) {
 		texts = append(texts, v.Doc)
 	}
 	for _, code := range organize.Codes() {
-		texts = append(texts, code.Meaning())
+		texts = append(texts, code.Meaning)
 	}
 	for _, code := range apply.Codes() {
-		texts = append(texts, apply.Meaning(code))
+		texts = append(texts, code.Meaning)
 	}
 	_, docs := organize.FieldNames()
 	lang.Use(lang.Korean)

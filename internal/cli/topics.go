@@ -102,12 +102,12 @@ func writeTemplates(_ *cobra.Command, out io.Writer, width int) {
 			t.Episode, t.Movie)
 	}
 	fmt.Fprint(out, lang.Say("\nWhy a file is skipped (\"error\":{\"code\":...})\n\n"))
-	for _, code := range organize.Codes() {
-		writeHanging(out, 2, "  "+string(code), 18, code.Meaning(), width)
+	for _, c := range organize.Codes() {
+		writeHanging(out, 2, "  "+string(c.Code), 18, c.Meaning, width)
 	}
 	fmt.Fprint(out, lang.Say("\nWhy a file is not put where a plan says, or not put back\n\n"))
-	for _, code := range apply.Codes() {
-		writeHanging(out, 2, "  "+string(code), 23, apply.Meaning(code), width)
+	for _, c := range apply.Codes() {
+		writeHanging(out, 2, "  "+string(c.Code), 23, c.Meaning, width)
 	}
 }
 

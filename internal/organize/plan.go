@@ -306,25 +306,18 @@ const (
 	CodeUnreadable    Code = "io"
 )
 
-type codeMeaning struct {
+// CodeMeaning is a row of the table of codes.
+type CodeMeaning struct {
 	Code     Code
 	Meaning  string
 	Conflict bool
 }
 
-var codeMeanings = wordlist.Table[codeMeaning](codesJSON)
+// Codes returns the codes of planning and their meanings.
+var Codes = wordlist.Table[CodeMeaning](codesJSON)
 
 //go:embed codes.json
 var codesJSON []byte
-
-// Codes returns the codes of planning.
-func Codes() []Code {
-	var out []Code
-	for _, m := range codeMeanings() {
-		out = append(out, m.Code)
-	}
-	return out
-}
 
 // Meaning returns the explanation of the code as a clause, such as "its name is too long".
 func (c Code) Meaning() string { return c.meaning().Meaning }
@@ -332,9 +325,9 @@ func (c Code) Meaning() string { return c.meaning().Meaning }
 // IsConflict reports whether the code means that two files need the same name.
 func (c Code) IsConflict() bool { return c.meaning().Conflict }
 
-func (c Code) meaning() (m codeMeaning) {
-	rows := codeMeanings()
-	if i := slices.IndexFunc(rows, func(m codeMeaning) bool { return m.Code == c }); i >= 0 {
+func (c Code) meaning() (m CodeMeaning) {
+	rows := Codes()
+	if i := slices.IndexFunc(rows, func(m CodeMeaning) bool { return m.Code == c }); i >= 0 {
 		m = rows[i]
 	}
 	return m
