@@ -189,19 +189,6 @@ func isUnmodified(before, now Info) bool {
 	return now.Size == before.Size && now.MTime == before.MTime && now.Inode == before.Inode
 }
 
-// interruptible is a reader that fails once its context is canceled: reading a film may take minutes.
-type interruptible struct {
-	io.Reader
-	ctx context.Context
-}
-
-func (r interruptible) Read(p []byte) (int, error) {
-	if r.ctx.Err() != nil {
-		return 0, context.Cause(r.ctx)
-	}
-	return r.Reader.Read(p)
-}
-
 // hashContent reads the first bytes of a file from the disk and returns their XXH64 and CRC-32.
 func (w *worker) hashContent(dir Dir, name string, maxBytes int64) (sum uint64, crc uint32, err error) {
 	f, err := dir.OpenForReading(name)
@@ -211,19 +198,12 @@ func (w *worker) hashContent(dir Dir, name string, maxBytes int64) (sum uint64, 
 	defer f.Close()
 	f.DropCache()
 	xx, ieee := xxhash.New(), crc32.NewIEEE()
-	_, err = io.Copy(io.MultiWriter(xx, ieee), interruptible{io.NewSectionReader(f, 0, maxBytes), w.ctx})
+	for at := int64(0); at < maxBytes && err == nil; at += copyChunkSize {
+		if err = context.Cause(w.ctx); err == nil { // reading a film may take minutes
+			_, err = io.Copy(io.MultiWriter(xx, ieee), io.NewSectionReader(f, at, min(copyChunkSize, maxBytes-at)))
+		}
+	}
 	return xx.Sum64(), ieee.Sum32(), err
-}
-
-func (w *worker) verifyCopy(made *copyMark, dir Dir, name string) *Problem {
-	sum, _, err := w.hashContent(dir, name, made.Size+1)
-	if err != nil {
-		return asProblem(err)
-	}
-	if sum != made.Sum {
-		return &Problem{Code: organize.CodeUnreadable, Err: syscall.EIO}
-	}
-	return nil
 }
 
 func (w *worker) copyToTarget(o *op, source lazyObservation, from, to place) *Problem {
@@ -232,7 +212,7 @@ func (w *worker) copyToTarget(o *op, source lazyObservation, from, to place) *Pr
 		return p
 	}
 	// Remove the source only if the copy is verified and the source is still unchanged.
-	into, p := w.verifyCopyAt(made, to)
+	into, p := w.verifyCopy(made, to)
 	if p != nil {
 		return p
 	}
@@ -262,7 +242,7 @@ func (w *worker) copyBack(o *op, target lazyObservation, from, to place) *Proble
 		}
 		return p
 	}
-	if _, p := w.verifyCopyAt(made, from); p != nil {
+	if _, p := w.verifyCopy(made, from); p != nil {
 		return p
 	}
 	if p := removeFile(target.dir, to.Name); p != nil {
@@ -271,15 +251,20 @@ func (w *worker) copyBack(o *op, target lazyObservation, from, to place) *Proble
 	return w.removeUnfinished(o.Index, from, true)
 }
 
-func (w *worker) verifyCopyAt(made *copyMark, at place) (Dir, *Problem) {
+// verifyCopy reads a copy from the disk, and makes its name durable.
+func (w *worker) verifyCopy(made *copyMark, at place) (Dir, *Problem) {
 	dir, err := w.dirs.get(at.Dir)
 	if err != nil {
 		return nil, asProblem(err)
 	}
-	if p := w.verifyCopy(made, dir, at.Name); p != nil {
-		return nil, p
+	sum, _, err := w.hashContent(dir, at.Name, made.Size+1)
+	if err == nil && sum != made.Sum {
+		err = syscall.EIO // asProblem calls it unreadable
 	}
-	return dir, asProblem(dir.Sync())
+	if err == nil {
+		err = dir.Sync()
+	}
+	return dir, asProblem(err)
 }
 
 // removeUnfinished removes the unfinished copy that an interrupted run may have left beside a place.

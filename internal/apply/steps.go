@@ -230,11 +230,8 @@ func (w *worker) removeTarget(o *op, source, target lazyObservation, from, to pl
 	}
 	returned := w.progress.files[o.Index].returnedCopy
 	if returned != nil && returned.identifies(source.info, w.progress.UnstableInodes) {
-		if p := w.verifyCopy(returned, source.dir, from.Name); p != nil {
+		if _, p := w.verifyCopy(returned, from); p != nil {
 			return p
-		}
-		if err := source.dir.Sync(); err != nil {
-			return asProblem(err)
 		}
 	}
 	if p := removeFile(target.dir, to.Name); p != nil || !o.copiesContent() {
