@@ -77,11 +77,7 @@ func (e *Engine) checkPlan(ctx context.Context, p *organize.Plan, absolute bool)
 }
 
 func (c *planChecker) addItems(bundles []int) {
-	n := 0
-	for u := range c.plan.Units {
-		n += len(c.plan.Units[u].Ops)
-	}
-	c.plannedOps = make([]plannedOp, 0, n)
+	c.plannedOps = make([]plannedOp, 0, len(c.plan.Units))
 	for u := range c.plan.Units {
 		unit := &c.plan.Units[u]
 		c.firstItems = append(c.firstItems, len(c.plannedOps))

@@ -144,11 +144,11 @@ func (c *planChecker) checkExistingCopy(it *plannedOp, dir Dir, info Info) *Prob
 		}
 	case o.Verb != organize.VerbSymlink && info.Type == organize.TypeRegular &&
 		info.Size == o.Size && o.MTime.IsCopiedAs(info.MTime):
+		var source uint64
 		from, err := c.folders.get(o.From.Dir)
-		if err != nil {
-			return asProblem(err)
+		if err == nil {
+			source, err = hashEnds(from, o.From.Name, o.Size)
 		}
-		source, err := hashEnds(from, o.From.Name, o.Size)
 		if err != nil {
 			return asProblem(err)
 		}

@@ -118,22 +118,20 @@ const (
 	kindAny         = kindLink | kindSymlink | kindNFO | kindCopy | kindCrossDevice | kindMove | kindToTemp
 )
 
+// verbKinds are the kinds of steps, except to a temporary name or to another file system.
+var verbKinds = [...]opKind{
+	organize.VerbLink: kindLink, organize.VerbSymlink: kindSymlink, organize.VerbNFO: kindNFO,
+	organize.VerbMove: kindMove, organize.VerbCopy: kindCopy, organize.VerbReflink: kindCopy,
+}
+
 func kindOf(o *op, stepKind organize.StepKind) opKind {
 	switch {
 	case stepKind == organize.StepToTemp:
 		return kindToTemp
 	case o.CrossDevice:
 		return kindCrossDevice
-	case o.Verb == organize.VerbMove:
-		return kindMove
-	case o.Verb == organize.VerbLink:
-		return kindLink
-	case o.Verb == organize.VerbSymlink:
-		return kindSymlink
-	case o.Verb == organize.VerbNFO:
-		return kindNFO
 	}
-	return kindCopy
+	return verbKinds[o.Verb]
 }
 
 type ruleAction uint8

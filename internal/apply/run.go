@@ -148,8 +148,6 @@ func (r *run) touchedDirs() []bool {
 		if d := &r.Dirs[i]; d.Parent >= 0 && (d.New || d.Removable) {
 			out[d.Parent] = true
 		}
-	}
-	for i := range r.Dirs {
 		out[i] = out[i] || r.isProbed(i) // the probe creates a folder in it
 	}
 	return out
