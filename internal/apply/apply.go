@@ -18,18 +18,12 @@ type Engine struct {
 	Journals     Dir
 	Now          func() time.Time
 	InheritOwner bool           // give new folders the owner of their parent folder
-	Workers      int            // how many goroutines check the sources; 0 means 1
+	Workers      int            // how many goroutines check sources, link and rename; 0 means 1
 	Progress     func(Progress) // called after each file; may be nil
 	// OnBegin is called with the ID of a run that begins or continues, before it changes anything; may be nil.
 	OnBegin func(run string)
 	// NFOContent returns the content of an NFO file, using only cached data; nil if the cache lacks some of it.
 	NFOContent func(ctx context.Context, n *organize.NFOSpec) []byte
-}
-
-func (e *Engine) began(run string) {
-	if e.OnBegin != nil {
-		e.OnBegin(run)
-	}
 }
 
 // Progress is how far a run has come.
@@ -85,7 +79,6 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 		return nil, err
 	}
 	out.Run = c.run.ID
-	e.began(c.run.ID)
 	x.worker.firstTime = true
 	err = x.apply(ctx)
 	x.fillStatuses(out, StatusDone)
@@ -108,7 +101,6 @@ func (e *Engine) Resume(ctx context.Context, id string) (*Outcome, error) {
 	if err := x.dirs.restoreModes(); err != nil {
 		return nil, asProblem(err)
 	}
-	e.began(id)
 	err = x.apply(ctx)
 	x.fillStatuses(out, StatusDone)
 	return x.completeOutcome(out, err)
@@ -151,9 +143,6 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 	out := &Outcome{Run: id, Results: x.results(), DamagedMarks: j.progress.damagedMarks}
 	checked := out.Results[:0]
 	for i, r := range out.Results {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
 		if j.progress.files[i].undone || j.progress.stage == StageUndone {
 			continue
 		}
@@ -163,10 +152,10 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 				r.Status = StatusRefused // StatusFailed would mean that Verify failed
 			}
 		} else if r.Status, err = x.verify(&j.run.Ops[i], deep); err != nil {
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
 			r.Status, r.Problem = StatusFailed, asProblem(err)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
 		checked = append(checked, r)
 	}

@@ -3,7 +3,7 @@ package apply
 import (
 	"context"
 	"slices"
-	"time"
+	"sync"
 
 	"github.com/anivault/anivault/internal/organize"
 )
@@ -18,18 +18,18 @@ type openRun struct {
 type execution struct {
 	openRun
 	worker      worker
-	now         func() time.Time
-	onProgress  func(Progress) // may be nil
-	touchedDirs []bool         // by folder: whether the run changes its time
-	problems    []*Problem     // by operation: why it failed or was skipped; nil if it succeeded
-	toUndo      []bool         // by operation: whether the undo puts it back; nil outside an undo
-	undoneOps   []int          // operations that a partial undo has put back
-	bundleSteps map[int][]int  // by bundle: the indexes of its steps; nil until a step fails
-	filesDone   int            // finished files
-	filesTotal  int            // all files to apply or undo
-	bytesCopied int64          // bytes of the finished copies
-	bytesTotal  int64          // bytes of all copies
-	stopCause   error          // why the run stopped early
+	engine      *Engine
+	touchedDirs []bool        // by folder: whether the run changes its time
+	problems    []*Problem    // by operation: why it failed or was skipped; nil if it succeeded
+	toUndo      []bool        // by operation: whether the undo puts it back; nil outside an undo
+	undoneOps   []int         // operations that a partial undo has put back
+	bundleSteps map[int][]int // by bundle: the indexes of its steps; nil until a step fails
+	ahead       []stepResult  // by operation: what runAhead has done
+	filesDone   int           // finished files
+	filesTotal  int           // all files to apply or undo
+	bytesCopied int64         // bytes of the finished copies
+	bytesTotal  int64         // bytes of all copies
+	stopCause   error         // why the run stopped early
 }
 
 func (e *Engine) newExecution(j *journal) *execution {
@@ -38,8 +38,8 @@ func (e *Engine) newExecution(j *journal) *execution {
 	dirs.inheritOwner = e.InheritOwner
 	of := openRun{run: j.run, journal: j, progress: &j.progress, dirs: dirs}
 	x := &execution{
-		openRun: of, worker: worker{openRun: of},
-		now: e.Now, onProgress: e.Progress, filesTotal: len(j.run.Ops),
+		openRun: of, worker: worker{openRun: of}, engine: e,
+		filesTotal: len(j.run.Ops), ahead: make([]stepResult, len(j.run.Ops)),
 		touchedDirs: j.run.touchedDirs(), problems: make([]*Problem, len(j.run.Ops)),
 	}
 	if e.Progress != nil {
@@ -73,10 +73,13 @@ func (x *execution) close() {
 
 func (x *execution) apply(ctx context.Context) error {
 	x.worker.ctx = ctx
+	if x.engine.OnBegin != nil {
+		x.engine.OnBegin(x.run.ID)
+	}
 	if err := x.ensureProbed(); err != nil {
 		return err
 	}
-	if err := x.journal.enterStage(StageApplying, x.now()); err != nil {
+	if err := x.journal.enterStage(StageApplying, x.engine.Now()); err != nil {
 		return err
 	}
 	x.runSteps(false)
@@ -137,23 +140,31 @@ func (x *execution) runSteps(undoing bool) {
 	if undoing {
 		half = organize.StepFromTemp
 	}
+	steps, next := slices.Clone(x.run.Steps), 0
+	if undoing {
+		slices.Reverse(steps)
+	}
+	independent := x.stepsAreIndependent(undoing)
 	diskFailures, stuck := 0, false
 	rolledBack := map[int]bool{} // by bundle
-	for n := range x.run.Steps {
-		at, rest := n, x.run.Steps[n:]
-		if undoing {
-			at, rest = len(x.run.Steps)-1-n, x.run.Steps[:len(x.run.Steps)-n]
+	for n, s := range steps {
+		rest := steps[n:]
+		if independent && n == next {
+			next += x.runAhead(rest, undoing)
 		}
-		s := x.run.Steps[at]
-		if x.worker.ctx.Err() != nil {
+		ahead := x.ahead[s.Op]
+		if x.worker.ctx.Err() != nil && !ahead.done {
 			x.stop(rest, half, context.Cause(x.worker.ctx))
 			return
 		}
 		if undoing && !x.toUndo[s.Op] || !undoing && (rolledBack[x.run.Ops[s.Op].Bundle] || x.progress.files[s.Op].undone) {
 			continue
 		}
-		x.dirs.trim()
-		p := x.worker.runStep(s, undoing)
+		p := ahead.problem
+		if !ahead.done {
+			x.dirs.trim()
+			p = x.worker.runStep(s, undoing)
+		}
 		if p == nil {
 			diskFailures = 0
 			if s.Kind != half && x.problems[s.Op] == nil {
@@ -167,14 +178,14 @@ func (x *execution) runSteps(undoing bool) {
 		}
 		switch {
 		case undoing:
-			x.leaveAtTarget(at, p)
+			x.leaveAtTarget(len(steps)-1-n, p)
 		case p.skipsNFO():
 			x.problems[s.Op] = p
 			x.journal.appendFileMark(s.Op, markNotDone, p.Code)
 			continue
 		default:
 			rolledBack[x.run.Ops[s.Op].Bundle] = true
-			stuck = !x.rollBackBundle(at, s.Op, p)
+			stuck = !x.rollBackBundle(n, s.Op, p)
 		}
 		if diskFailures++; !p.isDiskFailure() {
 			diskFailures = 0
@@ -189,10 +200,59 @@ func (x *execution) runSteps(undoing bool) {
 func (x *execution) stop(rest []step, half organize.StepKind, why error) {
 	x.stopCause = why
 	for _, s := range rest {
-		if s.Kind != half && x.problems[s.Op] == nil {
+		if s.Kind != half && x.problems[s.Op] == nil && x.ahead[s.Op] != (stepResult{done: true}) {
 			x.problems[s.Op] = newProblem(CodeNotReached)
 		}
 	}
+}
+
+type stepResult struct {
+	done    bool
+	problem *Problem
+}
+
+// stepsAreIndependent reports whether several workers may carry out the steps in any order: links, and moves to folders
+// outside their sources. The steps of a bundle must follow one another.
+func (x *execution) stepsAreIndependent(undoing bool) bool {
+	bundle, moves := 0, false
+	for _, s := range x.run.Steps {
+		o := &x.run.Ops[s.Op]
+		moves = moves || o.Verb == organize.VerbMove
+		if o.Verb != organize.VerbMove && o.Verb != organize.VerbLink || o.CrossDevice || o.TempNumber != 0 ||
+			o.Bundle < bundle || undoing && !x.toUndo[s.Op] || x.progress.files[s.Op] != (fileProgress{}) {
+			return false
+		}
+		bundle = o.Bundle
+	}
+	return x.engine.Workers > 1 && (!moves || organize.RootsDisjoint(x.run.Sources, x.run.Targets)) &&
+		x.worker.preview == nil && !x.progress.MoveByLink && !x.progress.UnstableInodes
+}
+
+// runAhead carries out the first of the steps, with several workers, and returns how many these are. A worker stops at
+// its first problem: what follows may belong to the same bundle, so runSteps does it.
+func (x *execution) runAhead(steps []step, undoing bool) (n int) {
+	const most = 512 // for each worker, so that progress is shown
+	size := min(len(x.run.Steps)/x.engine.Workers+1, most)
+	var wg sync.WaitGroup
+	for range x.engine.Workers {
+		first := n
+		for n < len(steps) && (n < first+size || x.run.Ops[steps[n].Op].Bundle == x.run.Ops[steps[n-1].Op].Bundle) {
+			n++
+		}
+		part, dirs, w := steps[first:n], *x.dirs, x.worker
+		dirs.open, w.dirs = map[int]Dir{}, &dirs
+		wg.Go(func() {
+			defer dirs.close()
+			var p *Problem
+			for i := 0; i < len(part) && p == nil && w.ctx.Err() == nil; i++ {
+				dirs.trim()
+				p = w.runStep(part[i], undoing)
+				x.ahead[part[i].Op] = stepResult{true, p}
+			}
+		})
+	}
+	wg.Wait()
+	return n
 }
 
 func (x *execution) reportDone(i int) {
@@ -202,7 +262,7 @@ func (x *execution) reportDone(i int) {
 	if f := x.progress.files[i]; f.notDone != "" && x.toUndo == nil || f.notRestored != "" && x.toUndo != nil {
 		x.journal.appendFileMark(i, markOK, "")
 	}
-	if x.onProgress == nil {
+	if x.engine.Progress == nil {
 		return
 	}
 	x.filesDone++
@@ -214,7 +274,7 @@ func (x *execution) reportDone(i int) {
 
 // reportProgress calls the progress callback. at is the number of bytes of the current copy.
 func (x *execution) reportProgress(at int64) {
-	x.onProgress(Progress{
+	x.engine.Progress(Progress{
 		Run: x.run.ID, Files: x.filesDone, FilesTotal: x.filesTotal,
 		Bytes: x.bytesCopied + at, BytesTotal: x.bytesTotal,
 	})
@@ -277,7 +337,7 @@ func (x *execution) finish(s Stage) error {
 	for _, i := range x.undoneOps {
 		x.journal.appendFileMark(i, markUndone, "")
 	}
-	return x.journal.enterStage(s, x.now())
+	return x.journal.enterStage(s, x.engine.Now())
 }
 
 func (x *execution) recordFolderTimes() {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync"
 	"syscall"
 )
 
@@ -15,10 +16,11 @@ type folderCache struct {
 	run          *run
 	open         map[int]Dir
 	inheritOwner bool
+	creating     *sync.Mutex // held while folders are created, so that no worker takes another's for a stranger's
 }
 
 func newFolderCache(system FS, r *run) *folderCache {
-	return &folderCache{system: system, run: r, open: map[int]Dir{}}
+	return &folderCache{system: system, run: r, open: map[int]Dir{}, creating: &sync.Mutex{}}
 }
 
 func (f *folderCache) get(i int) (Dir, error) {
@@ -93,11 +95,17 @@ func isNotFolder(err error) bool {
 
 // openOrCreate opens a folder, and creates it and its parents if they are missing.
 func (f *folderCache) openOrCreate(i int) (Dir, error) {
+	f.creating.Lock()
+	defer f.creating.Unlock()
+	return f.create(i)
+}
+
+func (f *folderCache) create(i int) (Dir, error) {
 	d := &f.run.Dirs[i]
 	if dir, err := f.get(i); err == nil || !isMissing(err) || d.Parent < 0 {
 		return dir, err
 	}
-	parent, err := f.openOrCreate(d.Parent)
+	parent, err := f.create(d.Parent)
 	if err != nil {
 		return nil, err
 	}

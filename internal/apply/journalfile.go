@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"sync"
 
 	"github.com/anivault/anivault/internal/lang"
 )
@@ -13,8 +14,9 @@ type journal struct {
 	run        *run
 	progress   progress
 	file       File
-	nextOffset int64 // offset of the next mark
-	err        error // the first error of writing a mark; sync returns it
+	appending  sync.Mutex // for what follows, and progress
+	nextOffset int64      // offset of the next mark
+	err        error      // the first error of writing a mark; sync returns it
 }
 
 func journalName(id string) string { return id + ".journal" }

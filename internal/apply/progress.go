@@ -204,6 +204,8 @@ func (p *progress) enterStage(s Stage, at time.Time) {
 
 // appendMark writes a mark. If that fails, the next sync returns the error.
 func (j *journal) appendMark(m mark) {
+	j.appending.Lock()
+	defer j.appending.Unlock()
 	j.progress.applyMark(&m)
 	text := m.encode()
 	if _, err := j.file.WriteAt(text, j.nextOffset); err != nil {
@@ -222,6 +224,8 @@ func (j *journal) sync() error {
 	if err := j.file.Sync(); err != nil {
 		return err
 	}
+	j.appending.Lock()
+	defer j.appending.Unlock()
 	err := j.err
 	j.err = nil
 	return err

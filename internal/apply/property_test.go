@@ -32,10 +32,14 @@ func engineOf(s *sim) *Engine {
 	if err != nil {
 		panic(err)
 	}
-	return &Engine{
+	e := &Engine{
 		System: s, Journals: dir, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }, InheritOwner: true,
 		NFOContent: noteOf,
 	}
+	if s.workers > 1 {
+		return withWorkers(e, s)
+	}
+	return e
 }
 
 // notCached is the id of an entry that is not in the cache.
@@ -198,17 +202,22 @@ func parsed(p *organize.Plan) *organize.Plan {
 }
 
 // dies runs f and reports whether it was killed.
-func dies(f func()) (dead bool) {
-	defer func() {
-		if r := recover(); r != nil {
-			if _, ok := r.(killed); !ok {
-				panic(r)
+func dies(f func()) bool {
+	end := make(chan bool, 1)
+	go func() { // killed ends its goroutine, or panics
+		dead := true
+		defer func() {
+			if r := recover(); r != nil {
+				if _, ok := r.(killed); !ok {
+					panic(r)
+				}
 			}
-			dead = true
-		}
+			end <- dead
+		}()
+		f()
+		dead = false
 	}()
-	f()
-	return false
+	return <-end
 }
 
 // action is what is done with a run.

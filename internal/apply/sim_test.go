@@ -31,6 +31,8 @@ type sim struct {
 	onRead  func()                        // called before a file is read
 	pending []change                      // what is not durable yet
 	durable *world                        // nil: power losses are not simulated
+
+	workers int // of engines; 0: one
 }
 
 type traits struct {
@@ -113,7 +115,7 @@ func (w *world) clone() world {
 
 // clone is the same file system without faults.
 func (s *sim) clone() *sim {
-	return &sim{world: s.world.clone(), traits: s.traits, faults: map[int]error{}}
+	return &sim{world: s.world.clone(), traits: s.traits, faults: map[int]error{}, workers: s.workers}
 }
 
 // arrive counts what is about to change something, before it looks at anything.
@@ -555,7 +557,7 @@ func (d *simDir) Unlink(name string) error {
 }
 
 func (d *simDir) Link(name string, to Dir, as string) error {
-	d.s.arrive("")
+	d.s.arrive("link")
 	id, _, err := d.s.look(d.id, name)
 	if err != nil {
 		return err

@@ -113,7 +113,7 @@ func (x *execution) undo(ctx context.Context, dry, partial bool, unreached map[i
 	}
 	x.compareFolders()
 	x.markUnreached(unreached)
-	if err := x.journal.enterStage(StageUndoing, x.now()); err != nil {
+	if err := x.journal.enterStage(StageUndoing, x.engine.Now()); err != nil {
 		return err
 	}
 	for _, i := range x.refuseTooBig() {
