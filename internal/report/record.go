@@ -167,7 +167,7 @@ type Op struct {
 	Role       string    `json:"role,omitempty" doc:"video, subtitle, audio, image, nfo, font, extra or other"`
 	Source     string    `json:"source,omitempty" bytes:"source_base64" doc:"where the file is"`
 	Target     string    `json:"target,omitempty" bytes:"target_base64" doc:"where it is to be"`
-	Status     string    `json:"status" doc:"planned, in_place, left or conflict; of apply and undo also done, refused,"`
+	Status     string    `json:"status" doc:"planned, left or conflict; of apply and undo also in_place, done, refused,"`
 	_          struct{}  `doc:"failed, undone or kept; of verify ok, edited, moved_on, gone, replaced or bad_crc"`
 	Kind       string    `json:"kind,omitempty" doc:"tv or movie, with tmdb_id"`
 	TMDBID     int       `json:"tmdb_id,omitempty" doc:"the TMDB entry"`
@@ -200,7 +200,7 @@ type OrganizeSummary struct {
 	_         struct{}  `constant:"type=organize_summary" doc:"always \"organize_summary\""`
 	Run       string    `json:"run" doc:"the id of the plan, or of the run"`
 	Planned   int       `json:"planned" doc:"files that the plan puts somewhere, whatever happened; of an undo, its files"`
-	InPlace   int       `json:"in_place" doc:"files that are where they belong already"`
+	InPlace   int       `json:"in_place" doc:"files that are where they belong already: organize has no object for them"`
 	Left      int       `json:"left" doc:"files that are skipped and stay where they are"`
 	Conflicts int       `json:"conflicts" doc:"files that stay because a name is taken or needed twice"`
 	Done      int       `json:"done" doc:"files that were put where they belong"`
