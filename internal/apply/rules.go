@@ -180,7 +180,7 @@ var backwardRules = []rule{
 	// If there is a link, another program has made it.
 	{kinds: kindLink | kindSymlink, source: stateAny, target: stateAny, notDone: true, act: actNone},
 	{kinds: kindLink, source: stateAny, target: stateMissing, finished: true, act: actRefuse, code: CodeTargetGone},
-	{kinds: kindLink, source: stateAny, target: stateMissing, act: actNone},
+	{kinds: kindLink | kindNFO, source: stateAny, target: stateMissing, act: actNone},
 	{kinds: kindLink, source: stateOurs, target: stateOurs, act: actRemoveTarget},
 	{kinds: kindLink, source: stateNotOurs, target: stateOurs, act: actRefuse, code: CodeOriginalGone},
 	{kinds: kindLink, source: stateOurs, target: stateNotOurs, finished: true, act: actRefuse, code: CodeTargetReplaced},
@@ -193,7 +193,6 @@ var backwardRules = []rule{
 	{kinds: kindSymlink, source: stateAny, target: stateMissing, finished: true, act: actRefuse, code: CodeTargetGone},
 	{kinds: kindSymlink, source: stateAny, target: stateNotOurs, finished: true, act: actRefuse, code: CodeTargetReplaced},
 	{kinds: kindSymlink, source: stateAny, target: stateNotOurs, act: actNone}, // the run's link is gone
-	{kinds: kindNFO, source: stateAny, target: stateMissing, act: actNone},
 	{kinds: kindNFO, source: stateAny, target: stateEdited, act: actRefuse, code: CodeEdited},
 	{kinds: kindNFO, source: stateAny, target: stateNotOurs, act: actRefuse, code: CodeMovedAway},
 
@@ -212,6 +211,7 @@ var backwardRules = []rule{
 	{kinds: kindCopy, source: stateAny, target: stateMissing, act: actNone},
 
 	{kinds: kindMove | kindToTemp, source: stateAny, target: stateOurs, act: actRename}, // even if edited
+	{kinds: kindMove, source: stateOurs, target: stateNotOurs, finished: true, act: actRefuse, code: CodeMovedAway},
 	{kinds: kindMove | kindToTemp, source: stateOurs, target: stateNotOurs, act: actNone},
 	{kinds: kindMove, source: stateAny, target: stateNotOurs, notDone: true, act: actNone},
 	{kinds: kindToTemp, source: stateAny, target: stateNotOurs, act: actNone}, // the second step has reported it

@@ -615,6 +615,44 @@ func TestAnOlderRunIsPutBackFirst(t *testing.T) {
 	}
 }
 
+// A later run may have moved a file back to its old name. That run has to be undone first: otherwise its undo would
+// bring back the name that a run gave which counts as put back.
+func TestAFileThatALaterRunMovedBackIsKept(t *testing.T) {
+	sc := drawn(traits{}, "/src", "a b", "a > x; b > y")
+	s, back := sc.clone(), *sc.plan
+	back.ID, back.Units = "20261122-020432-k3f9", slices.Clone(sc.plan.Units)
+	for i := range back.Units {
+		ops := slices.Clone(back.Units[i].Ops)
+		ops[0].Source, ops[0].To = ops[0].To, ops[0].Source
+		back.Units[i].Ops = ops
+	}
+	for _, p := range []*organize.Plan{sc.plan, &back} {
+		if out, err := engineOf(s).Apply(context.Background(), p, Options{}); err != nil || out.Count(StatusDone) != 2 {
+			t.Fatalf("%+v %v", out, err)
+		}
+	}
+	for _, step := range []struct{ id, want string }{
+		{sc.plan.ID, "a kept moved_on, b kept moved_on"},
+		{back.ID, "x undone, y undone"},
+		{sc.plan.ID, "a undone, b undone"},
+	} {
+		foreseen, err := foresee(s, step.id, nil)
+		if err != nil || said(foreseen) != step.want {
+			t.Errorf("foreseen: %s %v", said(foreseen), err)
+		}
+		out, err := engineOf(s).Undo(context.Background(), step.id, UndoOptions{})
+		if err != nil || said(out) != step.want {
+			t.Errorf("%s, want %s; %v", said(out), step.want, err)
+		}
+		if p := out.Results[0].Problem; p != nil && p.Run != back.ID {
+			t.Errorf("%+v", p)
+		}
+	}
+	if diff := cmp.Diff(sc.contents("/src"), s.contents("/src")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A copy whose mark is damaged is no longer known to be the run's: its undo says so and leaves it, and puts back all
 // others.
 func TestACopyWithADamagedMarkIsKept(t *testing.T) {
