@@ -149,11 +149,8 @@ func (a *planPrompt) edit(ctx context.Context) error {
 		a.f.say("the plan can't be carried out as it was edited; e opens it again\n")
 		return nil //nolint:nilerr // it was printed, and the prompt continues
 	}
-	files := 0
-	for i := range a.plan.Units {
-		files += len(a.plan.Units[i].Ops)
-	}
-	a.f.say("the plan has %s now; a carries it out\n", lang.Count(files, "file"))
+	a.result.Targets, a.result.Units = a.plan.Targets, a.plan.Units // for the list of files
+	a.f.say("the plan has %s now; a carries it out\n", lang.Count(len(targetLines(a.result)), "file"))
 	return nil
 }
 

@@ -580,6 +580,7 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 		"apply":   {[]string{"a"}, "out/Cowboy Bebop (1998) [tmdbid-30991]/Season 01", "undo: anivault undo"},
 		"edit":    {[]string{"e", "a"}, "out/Mine/Season 01", "undo: anivault undo"},
 		"edited":  {[]string{"e", ""}, "", "the plan has 3 files now; a carries it out"},
+		"listed":  {[]string{"e", "p", "q"}, "", "  Mine/Season 01"},
 		"told":    {[]string{"e", "q"}, "", "# To leave a file out, delete its lines."},
 		"help":    {[]string{"?", "q"}, "", "l the skipped ones, q or Enter changes nothing"},
 		"else":    {[]string{"x", "q"}, "", "x is not an answer: a carries the plan out"},
