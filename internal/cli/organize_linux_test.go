@@ -635,7 +635,7 @@ func TestTheQuestionForTheFolderIsInterrupted(t *testing.T) {
 	term := onTerminal(t, 80, 24, s.env, "organize", s.lib, "--to", filepath.Join(s.dir, "out"))
 	term.until(`\[y/N\] $`)
 	term.press(ctrlC)
-	if status, raw := term.end(); status != 130 || strings.Contains(raw, "no such file") {
+	if status, raw := term.end(); status != 130 || strings.Contains(raw, "anivault: ") {
 		t.Errorf("exit status %d:\n%s", status, raw)
 	}
 }

@@ -44,7 +44,7 @@ func (o *organizeRun) openRoots(ctx context.Context, args []string) error {
 		}
 		switch {
 		case ctx.Err() != nil:
-			return ctx.Err()
+			return &exitError{code: max(exitStatusOfSignal(ctx), exitInterrupted)}
 		case err != nil:
 			if to.dir == set.To {
 				to.flag = "--to"
