@@ -17,6 +17,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/pins"
+	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/run"
 	"github.com/anivault/anivault/internal/title"
@@ -179,7 +180,7 @@ func parseAnswer(text string, q decide.Question) (a decide.Answer, problem lang.
 	switch strings.ToLower(text) {
 	case "", "s", "skip", lang.Say("skip"):
 		return decide.Answer{Action: decide.Skip}, ""
-	case "q":
+	case "q", "quit":
 		return decide.Answer{Action: decide.Quit}, ""
 	}
 	command, rest, _ := strings.Cut(text, " ")
@@ -198,6 +199,8 @@ func parseAnswer(text string, q decide.Question) (a decide.Answer, problem lang.
 		season := 1
 		if q.Guess != nil {
 			season = q.Guess.Season
+		} else if release.Parse(cmp.Or(q.Files...)).Special != "" && q.Entry.HasSeason(0) {
+			season = 0
 		}
 		if at, ok := parsePlace(text, season); ok {
 			return decide.Answer{Action: decide.PutAt, Place: at}, ""

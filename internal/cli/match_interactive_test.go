@@ -25,6 +25,8 @@ func TestAnswersAreRead(t *testing.T) {
 		Entry: &match.Entry{}, Guess: &match.Guess{Season: 2, Episodes: []match.Episode{{Number: 5}, {Number: 6}}},
 	}
 	unknown := decide.Question{Entry: &match.Entry{}}
+	special := unknown
+	special.Entry, special.Files = &match.Entry{Seasons: []match.Season{{Number: 0}}}, []string{"Show OVA 2.mkv"}
 	choose := func(kind match.Kind, id int) decide.Answer {
 		return decide.Answer{Action: decide.Choose, Kind: kind, ID: id}
 	}
@@ -41,6 +43,7 @@ func TestAnswersAreRead(t *testing.T) {
 		{entry, "2", choose(match.Movie, 22)},
 		{entry, "s", decide.Answer{}},
 		{entry, "Q", decide.Answer{Action: decide.Quit}},
+		{entry, "quit", decide.Answer{Action: decide.Quit}},
 		{decide.Question{}, "", decide.Answer{}},
 		{decide.Question{Candidates: []match.Candidate{{Kind: match.TV, ID: 11, Confidence: 0.03}}}, "", decide.Answer{}},
 		{entry, "t 86", search("86")},
@@ -63,6 +66,8 @@ func TestAnswersAreRead(t *testing.T) {
 		{unknown, "", decide.Answer{}},
 		{unknown, "5-6", at(1, 5, 6)},
 		{unknown, "t x", search("x")},
+		{special, "2", at(0, 2)},
+		{special, "S01E02", at(1, 2)},
 		{entry, "Skip and Loafer", search("Skip and Loafer")},
 		{unknown, "tv/5", choose(match.TV, 5)},
 	} {
@@ -197,8 +202,8 @@ func (w *world) pins(t *testing.T) string {
 
 func TestAnswersMayBeTypedInTheKoreanModeOfTheKeyboard(t *testing.T) {
 	for typed, want := range map[string]string{
-		"ㄴ": "s", "ㅛ": "y", "ㅅ 진격의 거인": "t 진격의 거인", "ㅁ": "a", "ㅋ": "z", "폴더": "폴더", "가": "가", "5": "5", "": "",
-		"ㅋㅋ": "ㅋㅋ", "q": "q",
+		"ㄴ": "s", "ㅛ": "y", "ㅅ 진격의 거인": "t 진격의 거인", "ㅁ": "a", "ㅋ": "z",
+		"폴더": "폴더", "가": "가", "5": "5", "": "", "ㅋㅋ": "ㅋㅋ", "q": "q",
 	} {
 		p := &prompter{out: io.Discard, lines: bufio.NewReader(strings.NewReader(typed + "\n"))}
 		if got, err := p.read(t.Context(), ""); got != want || err != nil {
