@@ -48,12 +48,12 @@ func pinOffset(s match.Series, at *Place) *int {
 }
 
 // defaultScope returns the scope that is suggested first. It is not ByTitle if only a folder's name has the title,
-// which may mean another work elsewhere, or for one file without a number, which no other file will follow.
-func defaultScope(s match.Series, a Answer) Scope {
+// or a namesake has the same title, or for one file without a number, which no other file will follow.
+func defaultScope(s match.Series, a Answer, namesakes bool) Scope {
 	_, numbered := firstNumber(s.Files[0].Release)
 	switch several := len(s.Files) > 1; {
 	case a.Order == "" && title.Normalize(s.Title()) != "" && s.Titles[0].From == release.FromName &&
-		(numbered || several) && len(s.IDs) == 0:
+		(numbered || several) && len(s.IDs) == 0 && !namesakes:
 		return ByTitle
 	case a.Kind == match.TV && (several || a.Order != "") && itemsInFolder(s.Files) == len(s.Files):
 		return ByFolder

@@ -153,10 +153,9 @@ func questionsAbout(s series, entry *match.Entry, decided map[int]match.Decision
 			at, index[k] = len(list), len(list)
 			q := question{Question{Title: s.Title(), Year: s.Year, Reason: d.Reason}, s.Series, s.pin}
 			q.series.Files = nil
-			switch hopeless := func(c match.Candidate) bool { return c.Confidence < 0.01 }; {
-			case k.episode:
+			if hopeless := func(c match.Candidate) bool { return c.Confidence < 0.01 }; k.episode {
 				q.Entry, q.Guess = entry, d.Guess
-			default:
+			} else {
 				q.Candidates = slices.DeleteFunc(slices.Clone(d.Candidates), hopeless)
 				if d.Status == match.Matched {
 					q.Reason = "not sure enough"
@@ -216,11 +215,10 @@ func (d *Deciders) AskAll(
 		q := open[0]
 		open = open[1:]
 		if !d.pins.changed(q) {
-			kept, quit := d.ask(ctx, q, len(open))
-			if quit {
+			switch kept, quit := d.ask(ctx, q, len(open)); {
+			case quit:
 				return
-			}
-			if !kept {
+			case !kept:
 				continue
 			}
 		}
@@ -261,7 +259,9 @@ func (d *Deciders) ask(ctx context.Context, q question, further int) (kept, quit
 				continue
 			}
 		}
-		if out.Note, kept, quit = d.choose(ctx, q.series, answer); kept || quit {
+		namesakes := len(out.Candidates) > 1 &&
+			title.Normalize(out.Candidates[0].Title) == title.Normalize(out.Candidates[1].Title)
+		if out.Note, kept, quit = d.choose(ctx, q.series, answer, namesakes); kept || quit {
 			return kept, quit
 		}
 	}
@@ -314,7 +314,7 @@ func (d *Deciders) searchText(ctx context.Context, s match.Series, q *Question, 
 	q.Candidates, q.Reason, q.Entry = res.Candidates, res.Reason, nil
 }
 
-func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note lang.Text, kept, quit bool) {
+func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer, same bool) (note lang.Text, kept, quit bool) {
 	res := d.resolver.ResolveID(ctx, s, a.Kind, a.ID)
 	if errors.Is(res.Err, match.ErrNoEntry) {
 		return lang.Textf("TMDB has no %s/%d", a.Kind, a.ID), false, false
@@ -324,7 +324,7 @@ func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note l
 		name = title.WithYear(res.Entry.Title, res.Entry.Year)
 	}
 	c := Choice{Entry: res.Entry, InFolder: itemsInFolder(s.Files)}
-	c.Scope = defaultScope(s, a)
+	c.Scope = defaultScope(s, a, same)
 	if a.Action == PutAt {
 		c.Place, c.Scope = &a.Place, ByFiles
 	}

@@ -107,8 +107,12 @@ func TestTheScopeThatIsSuggested(t *testing.T) {
 	for want, names := range map[Scope][]string{
 		ByTitle: {"lib/T - 01.mkv"}, ByFiles: {"lib/my holiday.mkv"},
 	} {
-		if got := defaultScope(match.Group(filesOf(names...))[0], Answer{Kind: match.TV}); got != want {
+		s := match.Group(filesOf(names...))[0]
+		if got := defaultScope(s, Answer{Kind: match.TV}, false); got != want {
 			t.Errorf("%q: %s, want %s", names, got, want)
+		}
+		if got := defaultScope(s, Answer{Kind: match.TV}, true); got != ByFiles {
+			t.Errorf("%q, which has namesakes: %s", names, got)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func TestAnIDInThePathBeatsThePinOfATitle(t *testing.T) {
 		}
 	}
 	s := seriesOf("Title {tmdb-8}/Title S01E01.mkv")
-	if slices.Contains(append(availableScopes(s, nil, ""), defaultScope(s, Answer{Kind: match.TV})), ByTitle) {
+	if slices.Contains(append(availableScopes(s, nil, ""), defaultScope(s, Answer{Kind: match.TV}, false)), ByTitle) {
 		t.Error("an answer about a path with an id is suggested for its title")
 	}
 }
