@@ -166,7 +166,7 @@ func storeKey(f *factory, path string, file *config.ExistingFile, key config.Key
 		if err := file.PutKey(key); err != nil {
 			return err
 		}
-		f.say("put the token into %s; the rest of it is unchanged\n", ui.Printable(path))
+		f.say("saved the token in %s; the rest of the file is unchanged\n", ui.Printable(path))
 	} else {
 		if file != nil {
 			backup, err := file.Backup()
@@ -190,7 +190,7 @@ func storeKey(f *factory, path string, file *config.ExistingFile, key config.Key
 		}
 	}
 	if key.Secret().IsSet() {
-		f.say("next: anivault match PATH\n")
+		f.say("next: anivault match PATH\nthen: anivault organize --interactive PATH --to LIBRARY\n")
 	} else if f.streams.InTTY {
 		f.say("it holds no token yet: put one under tmdb.token, or run anivault config init again\n")
 	} else {

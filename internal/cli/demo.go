@@ -112,7 +112,7 @@ func runDemo(f *factory, cmd *cobra.Command, keep string, serve bool, o *matchOp
 		f.say("The page is %s.\n", ui.Printable(page))
 	}
 	f.say("Next, with a free token from https://www.themoviedb.org/settings/api :\n\n" +
-		"  export ANIVAULT_TMDB_TOKEN=...\n  anivault match PATH\n")
+		"  anivault config init\n  anivault match PATH\n  anivault organize --interactive PATH --to LIBRARY\n")
 	return nil
 }
 

@@ -73,7 +73,9 @@ func TestMatchOnATerminal(t *testing.T) {
 				t.Error("no colour on a terminal")
 			}
 			screen := strings.Join(term.screen(raw), "\n")
-			for _, want := range []string{"Cowboy Bebop (1998)  tv/30991  カウボーイビバップ", "S01E", "files: ", "requests to TMDB"} {
+			for _, want := range []string{
+				"Cowboy Bebop (1998)  tv/30991  カウボーイビバップ", "S01E", "files: ", "requests to TMDB",
+			} {
 				if !strings.Contains(screen, want) {
 					t.Errorf("no %q on the screen:\n%s", want, screen)
 				}
@@ -119,7 +121,7 @@ func TestDemoOnATerminal(t *testing.T) {
 			if status != 0 {
 				t.Errorf("exit status %d", status)
 			}
-			for _, want := range []string{"What the limiter went through:", "tv/30991", "ANIVAULT_TMDB_TOKEN"} {
+			for _, want := range []string{"What the limiter went through:", "tv/30991", "anivault config init"} {
 				if !strings.Contains(screen, want) {
 					t.Errorf("no %q on the screen:\n%s", want, screen)
 				}

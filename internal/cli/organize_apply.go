@@ -188,7 +188,7 @@ func openEditor(ctx context.Context, f *factory, r *organize.Result, text []byte
 
 func (a *planPrompt) save(ctx context.Context) (bool, error) {
 	const standard = "library.plan"
-	name, err := a.prompter.read(ctx, lang.Sprintf("file [%s], q back > ", standard))
+	name, err := a.prompter.read(ctx, lang.Sprintf("save to [%s], q to go back: ", standard))
 	if err != nil {
 		return false, err
 	}

@@ -604,7 +604,7 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 			env := append(s.env, "EDITOR="+editor)
 			term := onTerminal(t, 200, 40, env, "organize", s.lib, "--to", filepath.Join(s.dir, "out"))
 			for i, line := range row.typed {
-				term.until("(?s)" + strings.Repeat("(help:|q back >) .*", i) + "(help:|q back >) $")
+				term.until("(?s)" + strings.Repeat("(help:|go back:) .*", i) + "(help:|go back:) $")
 				if _, err := io.WriteString(term.prompter, strings.TrimSuffix(line+"\n", "\x04\n")+strings.Repeat("\x04",
 					strings.Count(line, "\x04"))); err != nil {
 					t.Fatal(err)

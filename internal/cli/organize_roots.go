@@ -233,7 +233,7 @@ func printUnowned(f *factory, list []report.Unowned) {
 		others += u.Files
 	}
 	if others > 0 {
-		parts = append(parts, lang.Sprintf("%d others", others))
+		parts = append(parts, lang.Sprintf("%d more", others))
 	}
 	if len(parts) > 0 {
 		f.say("not in the plan, so they stay where they are: %s\n", strings.Join(parts, ", "))

@@ -366,7 +366,7 @@ func doubtReason(v ranking) lang.Text {
 	if best.match.sim >= simAlmostExact {
 		return lang.Textf("the title fits %q on TMDB, but that is not enough to be sure", best.match.title.text)
 	}
-	return lang.Textf("the closest title on TMDB, %q, is too different", best.match.title.text)
+	return lang.Textf("the closest title on TMDB, %q, is not close enough", best.match.title.text)
 }
 
 // distinctNames returns the titles of two entries, with their years, or else their ids, if the titles are equal.

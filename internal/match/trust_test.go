@@ -620,7 +620,7 @@ func TestDoubtNamesWhatItIs(t *testing.T) {
 		{
 			"two that are not",
 			[]scoredContender{contenderOf("Road to Ninja", 0.5, 0.5), contenderOf("The Lost Tower", 0.5, 0.5)},
-			`"Road to Ninja", is too different`,
+			`"Road to Ninja", is not close enough`,
 		},
 		{
 			"one far ahead of another",
