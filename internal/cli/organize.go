@@ -335,7 +335,7 @@ func (o *organizeRun) printPlanSummary(r *organize.Result) {
 			copied += len(r.Units[i].Ops)
 		}
 	}
-	parts := []lang.Text{lang.Textf("%s %s", string(r.Mode), lang.Count(s.Planned-copied, "file"))}
+	parts := []lang.Text{lang.Textf("%s %s", lang.Text(r.Mode), lang.Count(s.Planned-copied, "file"))}
 	skipped, conflicts := "skip %d", "%d in conflict"
 	if o.omittedLines > 0 {
 		parts[0], conflicts = lang.Textf("%s (p lists them)", parts[0]), "%d in conflict (p lists them)"
