@@ -36,8 +36,8 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	switch {
 	case res.Status == match.Matched:
 		if res.Confidence < match.ConvincingConfidence || !hasYearNearby(res.Entry, s.Year) ||
-			!match.NamesWholeEntry(s.Series, res.Entry) {
-			break // the right work may be missing from the lists
+			!match.NamesWholeEntry(s.Series, res.Entry) || rivals[0].AniDBID == 0 && s.Year == 0 {
+			break // the lists may lack the right work: TMDB's exports have no translated titles
 		}
 		// The lists have no other work of this title, so record it like a search without a year.
 		if len(hits) == 1 {
