@@ -2,6 +2,7 @@ package results
 
 import (
 	"math"
+	"reflect"
 	"time"
 
 	"github.com/anivault/anivault/internal/orders"
@@ -10,22 +11,13 @@ import (
 )
 
 // layoutVersion is the version of the stored layout. It is part of every key, so versions can share a store.
-const layoutVersion = 14
+const layoutVersion = 15
 
+// codec reads into values that are zero.
 type codec struct {
 	wire.Codec
 	texts       []string       // texts by number, minus 1: each is stored once, and records contain its number
 	textNumbers map[string]int // the number of each text; nil when reading
-	values      *values        // has a place for what the record that is read may lack
-}
-
-// values are what a record has pointers to. Those of a series are allocated together, which takes a fifth less time.
-type values struct {
-	confidence, episodeConfidence float64
-	season                        int
-	parsed                        report.Parsed
-	orders                        orders.Orders
-	tmdb                          orders.Place
 }
 
 func (c *codec) int(n *int) { wire.Int(&c.Codec, n) }
@@ -57,12 +49,7 @@ func (c *codec) time(t *time.Time) {
 	if !t.IsZero() {
 		n = t.UnixNano()
 	}
-	c.Int64(&n)
-	if !c.Reading() {
-		return
-	}
-	*t = time.Time{}
-	if n != 0 {
+	if c.Int64(&n); c.Reading() && n != 0 {
 		*t = time.Unix(0, n).UTC()
 	}
 }
@@ -79,11 +66,8 @@ func (c *codec) text(s *string) {
 		n = uint64(known)
 	}
 	c.Uint64(&n)
-	if !c.Reading() {
-		return
-	}
-	*s = ""
 	switch {
+	case !c.Reading():
 	case n > uint64(len(c.texts)):
 		c.Fail()
 	case n > 0:
@@ -96,49 +80,70 @@ func (c *codec) dictionary() {
 }
 
 func codeList[T any](c *codec, l *[]T, codeItem func(*codec, *T)) {
-	n := c.count(len(*l))
-	if c.Reading() && n > 0 {
-		*l = make([]T, n)
-	}
-	for i := range *l {
-		codeItem(c, &(*l)[i])
-	}
+	wire.List(&c.Codec, l, math.MaxInt, func(item *T) { codeItem(c, item) })
 }
 
-// codeOptional reads a value into place, or into new memory if place is nil.
-func codeOptional[T any](c *codec, p **T, place *T, codeItem func(*codec, *T)) {
+func codeOptional[T any](c *codec, p **T, codeItem func(*codec, *T)) {
 	there := *p != nil
 	c.Bool(&there)
 	if c.Reading() && there {
-		if *p = place; place == nil {
-			*p = new(T)
-		}
+		*p = new(T)
 	}
 	if *p != nil {
 		codeItem(c, *p)
 	}
 }
 
-func (c *codec) record(r *report.Record) {
-	c.textList((*string)(&r.Status), &r.Kind, &r.Title, &r.OriginalTitle, &r.Source, (*string)(&r.Reason), &r.AirDate)
+// record codes a record. What it shares with the record before it in the series is not coded again. before may be nil.
+func (c *codec) record(r, before *report.Record) {
+	same := before != nil && !c.Reading() && reflect.DeepEqual(sharedPart(r), sharedPart(before))
+	switch c.Bool(&same); {
+	case !same:
+		c.shared(r)
+	case before == nil:
+		c.Fail()
+	case c.Reading():
+		*r = sharedPart(before)
+	}
+	codeList(c, &r.Episodes, (*codec).int)
+	codeList(c, &r.EpisodeTitles, (*codec).text)
+	c.text(&r.AirDate)
+	c.orders(r)
+	if r.Parsed != nil {
+		codeList(c, &r.Parsed.Episodes, (*codec).float)
+		c.textList(&r.Parsed.EpisodeTitle, &r.Parsed.Checksum)
+	}
+}
+
+// sharedPart returns what the records of a series mostly have in common: all but the episode.
+func sharedPart(r *report.Record) report.Record {
+	part := *r
+	part.Path, part.Subtitles, part.Steps = "", nil, nil
+	part.Episodes, part.EpisodeTitles, part.AirDate, part.Orders = nil, nil, "", nil
+	if r.Parsed != nil {
+		part.Parsed = new(*r.Parsed)
+		part.Parsed.Episodes, part.Parsed.EpisodeTitle, part.Parsed.Checksum = nil, "", ""
+	}
+	return part
+}
+
+func (c *codec) shared(r *report.Record) {
+	c.textList((*string)(&r.Status), &r.Kind, &r.Title, &r.OriginalTitle, &r.Source, (*string)(&r.Reason))
 	c.ints(&r.TMDBID, &r.Year)
 	c.time(&r.CachedAt)
-	codeOptional(c, &r.Confidence, &c.values.confidence, (*codec).float)
-	codeOptional(c, &r.Season, &c.values.season, (*codec).int)
-	codeList(c, &r.Episodes, (*codec).int)
-	codeOptional(c, &r.EpisodeConfidence, &c.values.episodeConfidence, (*codec).float)
-	codeList(c, &r.EpisodeTitles, (*codec).text)
-	codeOptional(c, &r.IDs, nil, func(c *codec, d *report.WorkIDs) {
+	codeOptional(c, &r.Confidence, (*codec).float)
+	codeOptional(c, &r.Season, (*codec).int)
+	codeOptional(c, &r.EpisodeConfidence, (*codec).float)
+	codeOptional(c, &r.IDs, func(c *codec, d *report.WorkIDs) {
 		c.text(&d.IMDB)
 		c.ints(&d.TVDB, &d.AniDB, &d.AniList, &d.MAL)
 	})
-	c.orders(r)
 	codeList(c, &r.Candidates, func(c *codec, o *report.Candidate) {
 		c.textList(&o.Kind, &o.Title)
 		c.ints(&o.TMDBID, &o.Year)
 		c.float(&o.Confidence)
 	})
-	codeOptional(c, &r.Parsed, &c.values.parsed, (*codec).parsed)
+	codeOptional(c, &r.Parsed, (*codec).sharedParsed)
 }
 
 // orders leaves out TMDB's place, which is the record's own.
@@ -152,33 +157,30 @@ func (c *codec) orders(r *report.Record) {
 			c.Fail()
 			return
 		}
-		v := c.values
-		v.tmdb = orders.Place{Season: *r.Season, Episodes: r.Episodes}
-		v.orders.TMDB, r.Orders = &v.tmdb, &v.orders
+		r.Orders = &orders.Orders{TMDB: &orders.Place{Season: *r.Season, Episodes: r.Episodes}}
 	}
 	o := r.Orders
 	codeList(c, &o.Absolute, (*codec).int)
-	codeOptional(c, &o.TVDB, nil, func(c *codec, p *orders.Place) {
+	codeOptional(c, &o.TVDB, func(c *codec, p *orders.Place) {
 		c.int(&p.Season)
 		codeList(c, &p.Episodes, (*codec).int)
 	})
-	codeOptional(c, &o.AniDB, nil, func(c *codec, p *orders.AniDBPlace) {
+	codeOptional(c, &o.AniDB, func(c *codec, p *orders.AniDBPlace) {
 		c.int(&p.ID)
 		c.Bool(&p.Special)
 		codeList(c, &p.Episodes, (*codec).int)
 	})
 }
 
-func (c *codec) parsed(p *report.Parsed) {
-	c.textList(&p.Title, &p.Special, &p.EpisodeTitle, &p.Group, &p.Resolution, &p.Checksum, &p.Kind, &p.Source, &p.Video,
-		&p.Audio, &p.Edition, &p.Extension)
+func (c *codec) sharedParsed(p *report.Parsed) {
+	c.textList(&p.Title, &p.Special, &p.Group, &p.Resolution, &p.Kind, &p.Source, &p.Video, &p.Audio, &p.Edition,
+		&p.Extension)
 	c.ints(&p.Part, &p.Year, &p.Version)
 	c.Bool(&p.Absolute)
 	codeList(c, &p.Titles, (*codec).text)
 	codeList(c, &p.Seasons, (*codec).int)
-	codeOptional(c, &p.Season, nil, (*codec).int)
-	codeList(c, &p.Episodes, (*codec).float)
-	codeOptional(c, &p.IDs, nil, func(c *codec, d *report.IDs) {
+	codeOptional(c, &p.Season, (*codec).int)
+	codeOptional(c, &p.IDs, func(c *codec, d *report.IDs) {
 		c.ints(&d.TMDB, &d.TVDB, &d.AniDB)
 		c.text(&d.IMDB)
 	})

@@ -57,11 +57,6 @@ const (
 	clockSlack  = time.Minute
 )
 
-var (
-	networkSource = match.FromNetwork.String()
-	cacheSource   = match.FromCache.String()
-)
-
 // Recall returns the valid series stored under the keys, nil for the rest. They are valid even with an error. Without
 // keys, m may be nil.
 func (m *Memory) Recall(ctx context.Context, now time.Time, keys []Key) ([]*StoredSeries, error) {
@@ -172,12 +167,14 @@ func (c *codec) header(k *StoredSeries) {
 }
 
 func encodeSeries(d *DecidedSeries, now, until time.Time) []byte {
-	body := &codec{textNumbers: map[string]int{}, values: new(values)}
+	body := &codec{textNumbers: map[string]int{}}
 	body.header(&StoredSeries{storedAt: now, validUntil: until, usedEntries: d.UsedEntries})
 	body.count(len(d.Records))
+	var before *report.Record
 	for i := range d.Records {
 		r := forReplay(d.Records[i], now)
-		body.record(&r)
+		body.record(&r, before)
+		before = &r
 	}
 	w := codec{texts: body.texts}
 	w.dictionary()
@@ -205,12 +202,12 @@ func (k *StoredSeries) ReadRecords(records []report.Record, files []library.File
 		return false
 	}
 	c := codec{Codec: wire.Reader(k.records), texts: k.texts}
-	together := make([]values, len(series))
-	for n, i := range series {
+	var before *report.Record
+	for _, i := range series {
 		one := &records[i]
-		c.values = &together[n]
+		c.record(one, before)
 		one.Path, one.Subtitles = files[i].Path, files[i].Subtitles
-		c.record(one)
+		before = one
 		if _, ok := lifetimes[one.Status]; !ok || c.Bad() {
 			return false
 		}
@@ -219,8 +216,8 @@ func (k *StoredSeries) ReadRecords(records []report.Record, files []library.File
 }
 
 func forReplay(r report.Record, now time.Time) report.Record {
-	if r.Source == networkSource {
-		r.Source = cacheSource
+	if r.Source == match.FromNetwork.String() {
+		r.Source = match.FromCache.String()
 	}
 	if r.Source != "" && r.CachedAt.IsZero() {
 		r.CachedAt = now

@@ -148,9 +148,38 @@ func anyDecided(t *rapid.T) *DecidedSeries {
 		})
 	}
 	for range rapid.IntRange(1, 6).Draw(t, "files") {
-		d.Records = append(d.Records, anyRecord(t))
+		r := anyRecord(t)
+		if n := len(d.Records); n > 0 && rapid.Bool().Draw(t, "only the episode differs") {
+			r = anotherEpisode(d.Records[n-1], r)
+		}
+		d.Records = append(d.Records, r)
 	}
 	return &d
+}
+
+// anotherEpisode returns a record that differs from r only in its episode, which is that of from.
+func anotherEpisode(r, from report.Record) report.Record {
+	r.Episodes, r.EpisodeTitles, r.AirDate, r.Orders = from.Episodes, from.EpisodeTitles, from.AirDate, nil
+	if from.Orders != nil && r.Season != nil {
+		o := *from.Orders
+		o.TMDB = &orders.Place{Season: *r.Season, Episodes: r.Episodes}
+		r.Orders = &o
+	}
+	if r.Parsed != nil && from.Parsed != nil {
+		p := *r.Parsed
+		p.Episodes, p.EpisodeTitle, p.Checksum = from.Parsed.Episodes, from.Parsed.EpisodeTitle, from.Parsed.Checksum
+		r.Parsed = &p
+	}
+	return r
+}
+
+func TestWhatOnlyAnEpisodeChangesIsStoredAlone(t *testing.T) {
+	show := folder(20)
+	one := len(encodeSeries(&DecidedSeries{Records: decided(show)[:1]}, now, now.Add(time.Hour)))
+	all := len(encodeSeries(&DecidedSeries{Records: decided(show)}, now, now.Add(time.Hour)))
+	if each := (all - one) / 19; each > 60 {
+		t.Errorf("each of 19 more episodes takes %d bytes, and the first %d", each, one)
+	}
 }
 
 // filesOf are as many files as a series has records, and which of them are the series.
