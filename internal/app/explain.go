@@ -126,7 +126,7 @@ func blockedText(b *ratelimit.BlockedError, now time.Time) lang.Text {
 		return "offline, and not in the cache"
 	}
 	ends := b.Until.After(now)
-	until := b.Until.Local().Format(time.TimeOnly) // no countdown, because the text is read later
+	until := ui.Clock(b.Until) // no countdown, because the text is read later
 	switch {
 	case b.Cause == ratelimit.ReasonPause && ends:
 		return lang.Textf("TMDB asks all clients to wait until %s, longer than --max-wait allows", until)
