@@ -67,15 +67,17 @@ func (p *markerStage) cursorAfterEpisodeWord(i int) (c cursor, ok bool) {
 		if head == "e" {
 			return c, p.hasEpisodeLetter(i)
 		}
-		k := lists().words[head]
-		return c, k.role == episodeWord && !(head == "cap" && len(p.w.word(i)) > 6)
+		return c, lists().words[head].role == episodeWord && !(head == "cap" && len(p.w.word(i)) > 6)
 	}
 	if t.word.role != episodeWord && !p.isEpisodeUnit(i) {
 		return c, false
 	}
 	c.skipAny(" ._:-#", 2)
-	if c.skipAny("(", 1) > 0 && c.isBracketedYear() {
-		return c, false // "Grand Episode (2023)"
+	if c.skipAny("(", 1) > 0 {
+		year := c
+		if n, width, ok := year.readNumber(4); ok && width == 4 && isYearNumber(n) && year.peek() == ')' {
+			return c, false // "Grand Episode (2023)"
+		}
 	}
 	if !isDigit(c.peek()) {
 		c.skipAny(" #", 1)
@@ -104,11 +106,6 @@ func (p *markerStage) isEpisodeUnit(i int) bool {
 }
 
 func (p *words) isZeroPadded(i int) bool { return p.text[p.tokens[i].start] == '0' }
-
-func (c cursor) isBracketedYear() bool {
-	n, width, ok := c.readNumber(4)
-	return ok && width == 4 && isYearNumber(n) && c.peek() == ')'
-}
 
 // hasEpisodeLetter reports whether the word at i is "E" and an episode number. "E7", with one digit, is more often part
 // of a title.

@@ -36,6 +36,10 @@ func (p *markerStage) findMarkers() {
 		}
 	}
 	p.markCounters()
+	if i := p.episodeSpan.from - 1; len(p.episodes) == 1 && i >= 0 && p.w.isPlainNumber(i) &&
+		float64(p.w.tokens[i].num) == p.episodes[0] && (p.w.length(i) > 1 || isSpacedDash(p.w.gapBefore(i))) {
+		p.setEpisode(i, p.episodeSpan.to, p.episodes[0]) // its own title repeats the number: "Title - 07 - Episode 7"
+	}
 }
 
 // isSpelledOrdinal reports whether the word at i is a spelled ordinal, as in "Second Season" and "Second Part".

@@ -61,9 +61,8 @@ func (p *markerStage) cursorAfterSeasonWord(i int) (c cursor, plural, ok bool) {
 	c = cursor{p.w.lowerText, t.end}
 	if t.class == mixed {
 		head := leadingLetters(p.w.lower(i))
-		k := lists().words[head]
 		c.i = t.start + len(head)
-		return c, false, k.role == seasonWord
+		return c, false, lists().words[head].role == seasonWord
 	}
 	switch t.word.role {
 	case seasonWord, seasonsWord:
