@@ -6,19 +6,19 @@ import (
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"
 )
 
 // isSpecial reports whether the name states that the file is a special. In "Title OVA S01E02", "OVA" does not count if
-// the entry's own title contains it.
+// the entry's own title contains it, or if the path has TMDB's id and so its numbers.
 func (p *placer) isSpecial() bool {
-	if n, one := p.rel.Season(); p.entry != nil && one && n > 0 && p.rel.Special != "" &&
-		slices.Contains(strings.Fields(strings.ToUpper(p.entry.Title)), p.rel.Special) {
-		return false
-	}
-	n, ok := p.rel.Season()
-	return p.rel.Kind == release.Special || p.rel.Special != "" || ok && n == 0
+	n, one := p.rel.Season()
+	isTMDB := func(id release.ID) bool { return id.Source == orders.TMDB }
+	ofSeason := one && n > 0 && p.rel.Special != "" && (!p.rel.Folder.Special && slices.ContainsFunc(p.rel.IDs, isTMDB) ||
+		slices.Contains(strings.Fields(strings.ToUpper(p.entry.Title)), p.rel.Special))
+	return !ofSeason && (p.rel.Kind == release.Special || p.rel.Special != "" || one && n == 0)
 }
 
 func (p *placer) placeSpecial() placement {

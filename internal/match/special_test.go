@@ -17,6 +17,7 @@ func TestFolderOfSpecialsStatesNoNumber(t *testing.T) {
 		"Paper Owls/Season 00/Paper Owls - 02.mkv":              "tv 7 S00E02",
 		"Paper Owls/Season 0/02.mkv":                            "tv 7 S00E02",
 		"Paper Owls OVA Winter Fair.mkv":                        "tv 7 S00E03",
+		"Paper Owls [tmdbid-7]/Paper Owls OVA S01E02.mkv":       "tv 7 S01E02",
 		"Copper Wharf/OAD/Copper Wharf OAD 2.mkv":               "tv 13 S00E02",
 	} {
 		if got := decideOne(shapes(), release.Parse(path)); outcome(got) != want {
