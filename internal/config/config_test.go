@@ -554,10 +554,10 @@ func TestParseSize(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	words := []string{"match", "parse", "version"}
+	words := []string{"match", "parse", "version", "type", "yes"}
 	for in, want := range map[string]string{
 		"mtch": "match", "pasre": "parse", "verson": "version", "zzzzzz": "",
-		"par": "parse", "pa": "",
+		"par": "parse", "pa": "", "tpye": "type", "nope": "", "dest": "", "": "",
 	} {
 		got, ok := Nearest(in, words)
 		if ok != (want != "") || ok && got != want {

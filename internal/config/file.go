@@ -251,12 +251,11 @@ func rootCause(err error) lang.Text {
 }
 
 // Nearest returns the candidate most similar to word, and whether it is similar enough to suggest: it begins with word,
-// if that has at least three letters, or differs by at most two edits or a third of the length of word.
+// if that has at least three letters, or it differs by one edit, by two behind its first letter, or by a third of word.
 func Nearest(word string, candidates []string) (string, bool) {
-	for _, c := range candidates {
-		if len(word) >= 3 && strings.HasPrefix(c, word) {
-			return c, true
-		}
+	longer := func(c string) bool { return len(word) >= 3 && strings.HasPrefix(c, word) }
+	if i := slices.IndexFunc(candidates, longer); i >= 0 {
+		return candidates[i], true
 	}
 	best, bestDistance := "", 1<<30
 	for _, c := range candidates {
@@ -264,7 +263,8 @@ func Nearest(word string, candidates []string) (string, bool) {
 			best, bestDistance = c, d
 		}
 	}
-	return best, best != "" && bestDistance <= max(2, len(word)/3)
+	sameStart := word != "" && strings.HasPrefix(best, word[:1])
+	return best, best != "" && (bestDistance <= max(1, len(word)/3) || bestDistance == 2 && sameStart)
 }
 
 // pipeTimeout is how long ReadFile waits for the content of a pipe.
