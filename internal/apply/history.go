@@ -213,8 +213,9 @@ type FileIdentity struct {
 // PlacedFile is a file that a run put into a library.
 type PlacedFile struct {
 	Source FileIdentity
-	Target string // its new path
-	Undone bool   // an undo has put it back
+	Target string    // its new path
+	Undone bool      // an undo has put it back
+	Since  time.Time // when the run or its undo ended
 }
 
 // PlacedFiles returns the files that a run put into a library and whose sources still exist. It omits files on file
@@ -234,7 +235,7 @@ func (e *Engine) PlacedFiles(id string) ([]PlacedFile, error) {
 			source = FileIdentity{c.Inode, c.Size, c.MTime}
 		}
 		if f.notDone == "" && source.Inode != 0 && o.Verb != organize.VerbNFO && (undone || o.Verb != organize.VerbMove) {
-			out = append(out, PlacedFile{source, path.Join(j.run.dirPath(o.To.Dir), o.To.Name), undone})
+			out = append(out, PlacedFile{source, path.Join(j.run.dirPath(o.To.Dir), o.To.Name), undone, j.progress.stageBegun})
 		}
 	}
 	return out, nil

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/lang"
@@ -42,14 +43,14 @@ type watchRun struct {
 	tree    *watch.Tree
 	targets []organize.Root // the libraries, as they were at the start
 	state   *watch.State
-	warned  map[string]bool        // keys of warnOnce
-	placed  map[string]placedFiles // by run ID
+	warned  map[string]bool               // keys of warnOnce
+	placed  map[string][]apply.PlacedFile // by run and stage
 }
 
 func newWatch(f *factory) *cobra.Command {
 	w := watchRun{
 		f: f, match: matchOptions{f: f, warned: new(app.WarnOnce)},
-		warned: map[string]bool{}, placed: map[string]placedFiles{},
+		warned: map[string]bool{}, placed: map[string][]apply.PlacedFile{},
 	}
 	cmd := f.setRun(command("watch"), organizeFormats, func(c invocation) error {
 		w.cmd, w.format = c.cmd, c.format
@@ -83,8 +84,10 @@ func (w *watchRun) run(ctx context.Context, args []string) error {
 	}
 	conf := watch.Config{
 		Settle: w.cfg.Watch.Settle, Rescan: w.cfg.Watch.Rescan, Poll: w.cfg.Watch.Poll, State: w.state, Disk: w.tree,
-		InputsDigest: w.pinsAndIndexVersion, Batch: w.organizeBatch, OnEvent: w.printEvent,
-		Save: func() error { return w.state.Write(file + ".json") },
+		InputsDigest: func() string { version, _ := w.pinsAndIndex(); return version },
+		Batch:        w.organizeBatch,
+		OnEvent:      w.printEvent,
+		Save:         func() error { return w.state.Write(file + ".json") },
 	}
 	notices, err := watch.Listen(w.tree, w.cfg.Dirs.Data)
 	if err != nil {
@@ -168,21 +171,17 @@ func (w *watchRun) settingsHash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// pinsAndIndexVersion returns a text that changes whenever the pins or the index change.
-func (w *watchRun) pinsAndIndexVersion() string {
-	var parts []string
-	for _, file := range w.pinsAndIndexFiles() {
-		part := "none"
+// pinsAndIndex returns a text that changes whenever the pins or the index change, and the time of the last change.
+func (w *watchRun) pinsAndIndex() (version string, changed time.Time) {
+	for _, file := range []string{pins.Open(w.cfg.Dirs.Data).Path(), filepath.Join(w.cfg.Dirs.Data, index.FileName)} {
 		if info, err := os.Stat(file); err == nil {
-			part = fmt.Sprint(info.Size(), " ", info.ModTime().UnixNano())
+			version += fmt.Sprint(info.Size(), " ", info.ModTime().UnixNano(), ", ")
+			if info.ModTime().After(changed) {
+				changed = info.ModTime()
+			}
 		}
-		parts = append(parts, part)
 	}
-	return strings.Join(parts, ", ")
-}
-
-func (w *watchRun) pinsAndIndexFiles() []string {
-	return []string{pins.Open(w.cfg.Dirs.Data).Path(), filepath.Join(w.cfg.Dirs.Data, index.FileName)}
+	return version, changed
 }
 
 func (w *watchRun) printEvent(e watch.Event, name string, err error) {

@@ -220,11 +220,6 @@ func (w *watchRun) warnOnce(key string, warn func()) {
 	}
 }
 
-type placedFiles struct {
-	stageBegun time.Time
-	files      []apply.PlacedFile
-}
-
 // skipRule returns a function that decides whether to skip a file because an undo has put it back, or because somebody
 // has removed it from the library. A later change of the pins or the index overrides this. skipRule reads only journals
 // that have changed since the last call.
@@ -238,30 +233,24 @@ func (w *watchRun) skipRule() (func(*organize.Item) organize.Code, error) {
 	if err != nil {
 		return nil, err
 	}
-	var changed time.Time
-	for _, file := range w.pinsAndIndexFiles() {
-		if info, err := os.Stat(file); err == nil && info.ModTime().After(changed) {
-			changed = info.ModTime()
-		}
-	}
+	_, changed := w.pinsAndIndex()
 	known := map[apply.FileIdentity]apply.PlacedFile{}
 	for i := range runs {
 		r := &runs[i]
-		if r.Err != nil || r.Stage.IsUnfinished() || r.Stage == apply.StageAbandoned || r.StageBegun.Before(changed) ||
+		if r.Err != nil || r.Stage.IsUnfinished() || r.Stage == apply.StageAbandoned ||
 			!slices.Contains(r.Sources, w.tree.Root().Path) ||
 			!slices.ContainsFunc(w.targets, func(t organize.Root) bool { return slices.Contains(r.Targets, t.Path) }) {
 			continue
 		}
-		run := w.placed[r.ID]
-		if !run.stageBegun.Equal(r.StageBegun) {
-			files, err := e.PlacedFiles(r.ID)
-			if err != nil {
+		key := fmt.Sprint(r.ID, r.StageBegun) // an undo begins another stage
+		files, isRead := w.placed[key]
+		if !isRead {
+			if files, err = e.PlacedFiles(r.ID); err != nil {
 				continue // a run whose journal can't be read causes no skips
 			}
-			run = placedFiles{r.StageBegun, files}
-			w.placed[r.ID] = run
+			w.placed[key] = files
 		}
-		for _, p := range run.files {
+		for _, p := range files {
 			if _, newer := known[p.Source]; !newer {
 				known[p.Source] = p
 			}
@@ -269,15 +258,26 @@ func (w *watchRun) skipRule() (func(*organize.Item) organize.Code, error) {
 	}
 	return func(item *organize.Item) organize.Code {
 		p, found := known[apply.FileIdentity{Inode: item.Inode, Size: item.Size, MTime: item.MTime}]
-		if !found {
+		target := filepath.FromSlash(p.Target)
+		if !found || p.Since.Before(changed) && (p.Undone || changedBefore(filepath.Dir(target), changed)) {
 			return ""
 		}
 		if p.Undone {
 			return organize.CodePutBack
 		}
-		if _, err := os.Lstat(filepath.FromSlash(p.Target)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(target); errors.Is(err, fs.ErrNotExist) {
 			return organize.CodeTakenAway
 		}
 		return ""
 	}, nil
+}
+
+// changedBefore reports whether a folder, or the first one above it that is left, last changed before t: the removal of
+// a file changes it.
+func changedBefore(dir string, t time.Time) bool {
+	info, err := os.Stat(dir)
+	if parent := filepath.Dir(dir); err != nil && parent != dir {
+		return changedBefore(parent, t)
+	}
+	return err == nil && info.ModTime().Before(t)
 }

@@ -410,25 +410,43 @@ func TestFilesThatWerePutBackStay(t *testing.T) {
 	w.stop()
 }
 
-// What somebody removed from the library does not come back with the next download.
+// What somebody removed from the library does not come back with the next download, until a pin is newer than the
+// removal.
 func TestFilesRemovedFromTheLibraryStayAway(t *testing.T) {
 	w := newWatched(t)
+	check := func(when string, s report.OrganizeSummary, done, left, linked int) {
+		t.Helper()
+		if s.Done != done || s.Left != left || w.linked() != linked {
+			t.Fatalf("%s: %+v, %d files in the library", when, s, w.linked())
+		}
+	}
+	remove := func(pattern string) {
+		t.Helper()
+		found, _ := filepath.Glob(filepath.Join(w.out, pattern))
+		if len(found) != 1 {
+			t.Fatal(found)
+		}
+		if err := os.RemoveAll(found[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
 	w.file("Cowboy Bebop - 05.mkv")
 	w.start("--mode", "hardlink")
-	if s := w.summary(); s.Done != 1 {
-		t.Fatalf("%+v", s)
-	}
-	placed, _ := filepath.Glob(filepath.Join(w.out, "*", "*", "*.mkv"))
-	if len(placed) != 1 {
-		t.Fatal(placed)
-	}
-	if err := os.Remove(placed[0]); err != nil {
-		t.Fatal(err)
-	}
+	check("at first", w.progress(), 1, 0, 1)
+	remove("*/*/*E05*")
 	w.file("Cowboy Bebop - 06.mkv")
-	if s := w.summary(); s.Done != 1 || s.Left != 1 || w.linked() != 1 {
-		t.Errorf("%+v, %d files in the library", s, w.linked())
-	}
+	check("removed", w.progress(), 1, 1, 1)
+	w.run("pin", "Another title", "tv/30991")
+	check("a pin after it was removed", w.progress(), 1, 0, 2)
+	remove("*/*/*E06*") // placed before the pin
+	w.file("Cowboy Bebop - 07.mkv")
+	check("a pin before it was removed", w.progress(), 1, 1, 2)
+	remove("*")
+	w.file("Cowboy Bebop - 08.mkv")
+	check("the folder removed", w.progress(), 1, 2, 1)
+	remove("*")
+	w.run("pin", "A third title", "tv/30991")
+	check("a pin after the folder was removed", w.progress(), 4, 0, 4)
 	w.stop()
 }
 
