@@ -19,11 +19,8 @@ func markEpisodeWord(p *markerStage, i int) bool {
 		return true
 	}
 	c, ok := p.cursorAfterEpisodeWord(i)
-	if ok && !isDigit(c.peek()) {
-		return p.markEpisodeSpelled(i)
-	}
-	if !ok {
-		return false
+	if !ok || !isDigit(c.peek()) {
+		return ok && p.markEpisodeSpelled(i)
 	}
 	if len(leadingLetters(p.w.lower(i))) > 1 && markSeasonDotEpisode(p, i, c) {
 		return true

@@ -28,7 +28,7 @@ func TestFoldersInTheShowsFolder(t *testing.T) {
 		{"Silver Rail/Night Train Arc/05.mkv", "Silver Rail Night Train Arc e5 episode"},
 		{"Trains/Silver Rail/05.mkv", "Silver Rail e5 episode"},
 		{"Silver Rail/Season 2/2-05.mkv", "Silver Rail s2 e5 episode"},
-		{"Silver Rail/Season 2/1-05.mkv", "Silver Rail s2 e1-5 episode"},
+		{"Silver Rail/Season 2/1-05.mkv", "Silver Rail s1 e5 episode"},
 		{"Silver Rail S3 Part 2/05.mkv", "Silver Rail s3 e5 part2 episode"},
 		{"Silver Rail S3 Part 2/Silver Rail - 05.mkv", "Silver Rail s3 e5 part2 episode"},
 		{"Silver Rail S3 Part 2/Silver Rail S03E15.mkv", "Silver Rail s3 e15 episode"},

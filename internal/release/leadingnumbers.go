@@ -12,14 +12,9 @@ type leadingNumber struct {
 var leadingNumberRules = []reason[leadingNumber]{
 	{"a dash between spaces", func(n leadingNumber) bool { return isSpacedDash(n.gapAfter()) }, true},
 	{"a full stop", func(n leadingNumber) bool { return n.gapAfter() == ". " }, true},
-	{"two digits, the first a zero, and a dash", func(n leadingNumber) bool {
-		return n.gapAfter() == "-" && n.digits == 2 && n.padded
-	}, true},
-	{"a zero first, and a dot", func(n leadingNumber) bool {
-		return n.gapAfter() == "." && n.digits > 1 && n.padded
-	}, true},
-	{"a zero first, and a space", func(n leadingNumber) bool {
-		return n.gapAfter() == " " && n.digits > 1 && n.padded
+	{"a zero first, and a dash, a dot or a space", func(n leadingNumber) bool {
+		gap := n.gapAfter()
+		return n.padded && (n.digits == 2 && gap == "-" || n.digits > 1 && (gap == "." || gap == " "))
 	}, true},
 	{"a zero first, and a bracket", func(n leadingNumber) bool { return n.neighbor(1).bracket >= 0 && n.padded }, true},
 	{"the word for the last episode after it", func(n leadingNumber) bool {
@@ -52,10 +47,8 @@ func (p *numberStage) readLeadingNumber() {
 		p.useAsEpisode(i)
 		p.layout.titleStart = -1
 	case n.isSeasonAndEpisode():
-		p.marks.seasons = []int{value}
-		p.marks.setEpisode(i, i+2, float64(p.w.tokens[i+1].num))
-		p.marks.seasonSpan = p.marks.episodeSpan
-		p.layout.titleStart = i + 2
+		p.usePair(i)
+		p.layout.titleStart = p.titleStartAfter(p.marks.episodeSpan.to)
 		p.bareEpisode = true
 	case applyRules(leadingNumberRules, n):
 		p.layout.startsWithNumber = true
@@ -65,7 +58,15 @@ func (p *numberStage) readLeadingNumber() {
 	}
 }
 
-// isSeasonAndEpisode reports whether n is the season and the number after it the episode: "11-02 Name".
+// usePair uses the number at i as the season and the one after it as the episode.
+func (p *numberStage) usePair(i int) {
+	p.marks.seasons = []int{p.w.tokens[i].num}
+	p.marks.setEpisode(i, i+2, float64(p.w.tokens[i+1].num))
+	p.marks.extendRange()
+	p.marks.seasonSpan = p.marks.episodeSpan
+}
+
+// isSeasonAndEpisode reports whether n is the season and the number after it the episode: "11-02 Name", "2-05".
 func (n leadingNumber) isSeasonAndEpisode() bool {
 	i := n.index
 	if n.digits > 2 || n.gapAfter() != "-" && n.gapAfter() != "." || len(n.stage.marks.seasons) > 0 ||
@@ -73,7 +74,8 @@ func (n leadingNumber) isSeasonAndEpisode() bool {
 		return false
 	}
 	after := n.w.gapAfter(i + 1)
-	return i+2 < len(n.w.tokens) && n.w.classAt(i+2) != number && (after == " " || after == " - " || after == ". ")
+	return n.w.isUnevenPair(i) && n.gapAfter() == "-" ||
+		i+2 < len(n.w.tokens) && n.w.classAt(i+2) != number && (after == " " || after == " - " || after == ". ")
 }
 
 func (p *numberStage) titleStartAfter(i int) int {
@@ -86,14 +88,13 @@ func (p *numberStage) titleStartAfter(i int) int {
 	return i
 }
 
-// readSeasonDotEpisode reads "[5.134]", and "Title_03_19", "Title.02.10" at the end of a name.
+// readSeasonDotEpisode reads "[5.134]", "Title - 2-05", and "Title_03_19", "Title.02.10" at the end of a name.
 func (p *numberStage) readSeasonDotEpisode() bool {
 	if len(p.marks.seasons) > 0 {
 		return false
 	}
 	for i := 0; i+1 < len(p.w.tokens); i++ {
-		if !p.w.isPlainNumber(i) || !p.w.isPlainNumber(i+1) || !p.w.inSameBracket(i, i+1) || p.w.tokens[i].num < 0 ||
-			p.w.tokens[i+1].num < 0 {
+		if !p.w.isPlainNumber(i) || !p.w.isPlainNumber(i+1) || !p.w.inSameBracket(i, i+1) {
 			continue
 		}
 		g := p.w.tokens[i].bracket
@@ -102,9 +103,7 @@ func (p *numberStage) readSeasonDotEpisode() bool {
 		if !inBracket && !p.isPairAtEnd(i) {
 			continue
 		}
-		p.marks.seasons = []int{p.w.tokens[i].num}
-		p.marks.setEpisode(i, i+2, float64(p.w.tokens[i+1].num))
-		p.marks.seasonSpan = p.marks.episodeSpan
+		p.usePair(i)
 		if inBracket && (i == 0 || p.layout.groupSpan.from == i) {
 			p.layout.groupSpan, p.layout.group = span{}, ""
 			p.layout.startsWithNumber = true
@@ -114,22 +113,36 @@ func (p *numberStage) readSeasonDotEpisode() bool {
 	return false
 }
 
+// isUnevenPair reports whether only the second of two numbers is padded with a zero, unlike those of a range: "2-05".
+func (p *words) isUnevenPair(i int) bool {
+	return p.length(i) == 1 && p.tokens[i].num > 0 && p.length(i+1) == 2 && p.isZeroPadded(i+1)
+}
+
+// isHyphenPair reports whether the uneven pair at i is a season and an episode: "Title - 2-05 - Name", "Title 2-05".
+func (p *numberStage) isHyphenPair(i int) bool {
+	before, gap := p.w.tagAt(i-1), p.w.gapBefore(i)
+	batch := func(k int) bool { return p.w.tagAt(k) == tagBatch }
+	return (before == noTag && p.w.roleAt(i-1) == noRole || before == tagYear) &&
+		(isSpacedDash(gap) || (gap == " " || gap == ".") && p.w.titleEndsAfterNumber(i+1)) &&
+		!p.w.anyToken(span{0, len(p.w.tokens)}, batch)
+}
+
 // isPairAtEnd reports whether the numbers at i and i+1 end a name that has only a title besides: "Title_03_19".
 func (p *numberStage) isPairAtEnd(i int) bool {
 	if p.w.tokens[i].bracket >= 0 || i <= p.layout.titleStart {
 		return false
 	}
-	if p.w.gapAfter(i) == "." && !p.w.isDotted && !p.w.isFolder && p.w.length(i) == 1 && p.w.isZeroPadded(i+1) &&
-		p.w.length(i+1) == 2 {
+	if p.w.isUnevenPair(i) && !p.w.isFolder && p.w.gapAfter(i) == "-" {
+		return p.isHyphenPair(i)
+	}
+	if p.w.isUnevenPair(i) && !p.w.isFolder && p.w.gapAfter(i) == "." && !p.w.isDotted {
 		// "Title 2.05", but not the film "Title 3.0+1.01 (2021)"
 		return !p.w.inSameBracket(i, i+2) && p.layout.year == 0 && p.w.gapBefore(i) == " "
 	}
-	if p.layout.fansubStyle || p.tags.hasMediaTag {
-		return false
-	}
-	if !(p.w.gapAfter(i) == "." && p.w.isDotted) &&
-		!(p.w.gapAfter(i) == " " && p.w.isZeroPadded(i) && !isSpacedDash(p.w.gapBefore(i))) ||
-		p.w.length(i) != 2 || p.w.length(i+1) != 2 || p.w.word(i)[0] > '2' {
+	dotted := p.w.gapAfter(i) == "." && p.w.isDotted
+	spaced := p.w.gapAfter(i) == " " && p.w.isZeroPadded(i) && !isSpacedDash(p.w.gapBefore(i))
+	if p.layout.fansubStyle || p.tags.hasMediaTag || !dotted && !spaced || p.w.length(i) != 2 || p.w.length(i+1) != 2 ||
+		p.w.word(i)[0] > '2' {
 		return false
 	}
 	return i+2 >= len(p.w.tokens) || i+3 == len(p.w.tokens) && p.w.length(i+2) == 1 && p.w.tokens[i+2].class == alpha

@@ -49,10 +49,8 @@ func (p *numberStage) readSpecials() {
 			p.marks.isBatch = true
 			continue
 		}
-		if t.tag == tagExtra {
-			p.isExtra = true
-			p.marks.special = p.specialName(i)
-		} else if p.marks.special == "" && len(p.marks.episodes) <= 3 { // "01-12 + OVA" is a batch
+		p.isExtra = p.isExtra || t.tag == tagExtra
+		if t.tag == tagExtra || p.marks.special == "" && len(p.marks.episodes) <= 3 { // "01-12 + OVA" is a batch
 			p.marks.special = p.specialName(i)
 		}
 		p.readSpecialNumber(i)

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -8,10 +9,8 @@ import (
 // readChecksum reads a checksum: "[ABCD1234]". If it has only digits, it must be in the last bracket.
 func readChecksum(p *tagStage, i int) bool {
 	w := p.w.word(i)
-	if len(w) != 8 || !p.w.isAloneInBracket(i) || strings.Trim(w, "0123456789abcdefABCDEF") != "" {
-		return false
-	}
-	if allDigits(w) && p.w.tokens[i].bracket != len(p.w.brackets)-1 {
+	if len(w) != 8 || !p.w.isAloneInBracket(i) || strings.Trim(w, "0123456789abcdefABCDEF") != "" ||
+		allDigits(w) && p.w.tokens[i].bracket != len(p.w.brackets)-1 {
 		return false
 	}
 	p.w.setTags(i, i+1, tagChecksum)
@@ -81,10 +80,7 @@ func resolutionOf(w string) string {
 	case 'x':
 		m := leadingDigits(rest)
 		if n <= 4 && (m == 3 || m == 4) && (m == len(rest) || rest[m:] == "p") {
-			if usual := standardResolutions[rest[:m]]; usual != "" {
-				return usual
-			}
-			return rest[:m] + "p"
+			return cmp.Or(standardResolutions[rest[:m]], rest[:m]+"p")
 		}
 	}
 	return ""
@@ -195,9 +191,7 @@ func readVersion(p *tagStage, i int) bool {
 		return false
 	}
 	p.w.setTags(i, i+1, tagVersion)
-	if v := atoi(w[1:]); p.version == 0 && v > 0 {
-		p.version = v
-	}
+	p.version = cmp.Or(p.version, atoi(w[1:]))
 	return true
 }
 

@@ -108,10 +108,8 @@ func (p *words) fractionAt(i int) (float64, bool) {
 		return 0, false
 	}
 	w := p.word(i + 1)
-	if !isDigit(w[0]) || w[0] == '0' || len(w) != 1 && !(len(w) == 3 && w[1] == 'v') {
-		return 0, false
-	}
-	if p.tagAt(i+1) != noTag || p.gapAfter(i+1) == "." {
+	if !isDigit(w[0]) || w[0] == '0' || len(w) != 1 && !(len(w) == 3 && w[1] == 'v') ||
+		p.tagAt(i+1) != noTag || p.gapAfter(i+1) == "." {
 		return 0, false
 	}
 	return float64(w[0]-'0') / 10, true
