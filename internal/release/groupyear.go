@@ -23,15 +23,20 @@ var groupExceptions = []reason[groupCandidate]{
 		tag := t.neighbor(-1).tag
 		return !t.afterDash && (tag == tagSeason || tag == tagEpisode || tag == tagYear)
 	}, true},
-	{"a resolution", func(t groupCandidate) bool { return t.tag == tagResolution }, true},
-	{"a number after the title", func(t groupCandidate) bool {
-		return t.class == number && !t.neighbor(-1).isStrong()
+	{"a resolution, season or episode", func(t groupCandidate) bool {
+		return t.tag == tagResolution || t.tag == tagSeason || t.tag == tagEpisode
+	}, true},
+	{"a number after the title, or after a dash between spaces", func(t groupCandidate) bool {
+		_, ok := t.w.plainEpisode(t.index)
+		return t.class == number && !t.neighbor(-1).isStrong() ||
+			ok && t.index == t.lastToken && isSpacedDash(t.gapBefore())
 	}, true},
 	{"a name that says nothing of how it was made", func(t groupCandidate) bool {
 		return !t.stage.tags.hasMediaTag && !(t.gapBefore() == "-" && !t.stage.marks.episodeSpan.empty() && t.w.isDotted)
 	}, true},
-	{"a dash between spaces after the title", func(t groupCandidate) bool {
-		return t.neighbor(-1).tag == noTag && !strings.HasPrefix(t.gapBefore(), "-")
+	{"a dash between spaces after the title or episode", func(t groupCandidate) bool {
+		tag := t.neighbor(-1).tag
+		return tag == noTag && !strings.HasPrefix(t.gapBefore(), "-") || tag == tagEpisode && isSpacedDash(t.gapBefore())
 	}, true},
 }
 

@@ -39,7 +39,9 @@ func readNumberedExtra(p *tagStage, i int) bool {
 func (p *numberStage) readSpecials() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
-		if p.isTrailingSpecial(i) {
+		if t.tag == tagEdition && t.weak && i > 0 && t.bracket < 0 && p.marks.episodeSpan.empty() &&
+			isSpacedDash(p.w.gapBefore(i)) && p.w.titleMayEndBefore(i+1) && p.w.lower(i) == "special" {
+			// the last word of "Title - Special"; elsewhere, it is an edition
 			t.tag, t.weak, t.word.value = tagSpecial, false, "SPECIAL"
 		}
 		if t.tag != tagExtra && t.tag != tagSpecial || t.weak && !p.isSpecial(i) && !p.w.isJoinedByPlus(i) {
@@ -60,14 +62,6 @@ func (p *numberStage) readSpecials() {
 // isJoinedByPlus reports whether the word at i has a plus before or after it, as in a batch: "TV + OVA", "01-12 + SP".
 func (p *words) isJoinedByPlus(i int) bool {
 	return i > 0 && (strings.Contains(p.gapBefore(i), "+") || strings.Contains(p.gapAfter(i), "+"))
-}
-
-// isTrailingSpecial reports whether the word at i is the last one of "Title - Special". Elsewhere, "Special" is an
-// edition.
-func (p *numberStage) isTrailingSpecial(i int) bool {
-	t := &p.w.tokens[i]
-	return t.tag == tagEdition && t.weak && i > 0 && t.bracket < 0 && p.marks.episodeSpan.empty() &&
-		isSpacedDash(p.w.gapBefore(i)) && p.w.titleMayEndBefore(i+1) && p.w.lower(i) == "special"
 }
 
 func (p *numberStage) specialName(i int) string {

@@ -49,13 +49,7 @@ func (p *tagStage) lookUp(i int) {
 	if t.class == number {
 		return
 	}
-	k, ok := wordInfo{}, false
-	if t.class == cjk { // CJK has no lower case
-		k, ok = lists().words[p.w.word(i)]
-	} else {
-		k, ok = lists().words[p.w.lower(i)]
-	}
-	if ok {
+	if k, ok := lists().words[p.w.lower(i)]; ok {
 		t.word, t.tag, t.weak = k, k.tag, k.weak
 	}
 }

@@ -135,13 +135,8 @@ func (p *words) titleEndsAfterNumber(i int) bool {
 		return true
 	}
 	t := &p.tokens[j]
-	switch {
-	case t.tag == noTag, t.tag == tagSeason && t.class != cjk:
-		return false
-	case !t.weak, t.tag == tagEnd, t.tag == tagBatch && p.lower(j) == "complete":
-		return true
-	}
-	return false
+	return t.tag != noTag && (t.tag != tagSeason || t.class == cjk) &&
+		(!t.weak || t.tag == tagEnd || t.tag == tagBatch && p.lower(j) == "complete")
 }
 
 func leadingDigits(w string) int {
