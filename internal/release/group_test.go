@@ -9,6 +9,7 @@ func TestGroupAfterADash(t *testing.T) {
 		"Silver Rail (2021) - 12v2 (1080p).mkv":                     {"", ""},
 		"Silver Rail (2021) - S01E01 - Night Falls [WEB 1080p].mkv": {"", "Night Falls"},
 		"Silver Rail 2021 1080p BluRay AVC -236@QUIET":              {"236@QUIET", ""},
+		"Silver Rail TV-2 [1080p]/05.mkv":                           {"", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r := Parse(name); r.Group != want[0] || r.EpisodeTitle != want[1] {

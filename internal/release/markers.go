@@ -20,6 +20,7 @@ var markerForms = []tokenForm[markerStage]{
 	{"2nd Part", classAlpha | classMixed, markOrdinalPart},
 	{"Dai 2 Bu", classNumber, markDaiPart},
 	{"TV01", classMixed, splitTVNumber},
+	{"TV-2", classNumber, markTVSeason},
 }
 
 func (p *markerStage) findMarkers() {
@@ -295,13 +296,23 @@ func (p *markerStage) isPartOfEpisode() bool {
 	})
 }
 
-// splitTVNumber splits "TV01" at the start of a bracket, so that its number is read like any other: "[TV01-12 Fin]".
+// splitTVNumber splits "TV01" at the start of a bracket, so that its number is read alone: "[TV01-12 Fin]", "[TV2]".
 func splitTVNumber(p *markerStage, i int) bool {
-	w := p.w.word(i)
+	w := p.w.lower(i)
 	g := p.w.tokens[i].bracket
-	if g < 0 || p.w.brackets[g].from != i || len(w) < 4 || len(w) > 5 || w[:2] != "TV" || !allDigits(w[2:]) {
+	if g < 0 || p.w.brackets[g].from != i || len(w) < 3 || len(w) > 5 || w[:2] != "tv" || !allDigits(w[2:]) {
 		return false
 	}
 	p.splitToken(i, p.w.tokens[i].start+2)
+	return true
+}
+
+// markTVSeason marks "TV-2" and "[TV2]", by which Russian sites mean the second season.
+func markTVSeason(p *markerStage, i int) bool {
+	if i < 2 || p.w.lower(i-1) != "tv" || strings.Trim(p.w.gapBefore(i), "-") != "" || p.w.length(i) > 1 ||
+		p.w.gapAfter(i) == "-" || len(p.seasons) > 0 || p.w.tokens[i].num == 0 {
+		return false
+	}
+	p.setSeasons(i-1, i+1, []int{p.w.tokens[i].num})
 	return true
 }
