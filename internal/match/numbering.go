@@ -144,11 +144,10 @@ func (p *placer) fetchEpisodeGroup(kind int) *EpisodeGroup {
 		return cmp.Or(cmp.Compare(absDiff(a.Episodes, size), absDiff(b.Episodes, size)), cmp.Compare(a.ID, b.ID))
 	})
 	g, o, err := p.source.Group(p.ctx, refs[0].ID)
-	if errors.Is(err, ErrNoEntry) {
-		return nil
-	}
 	if err != nil {
-		p.err = err
+		if !errors.Is(err, ErrNoEntry) {
+			p.err = err
+		}
 		return nil
 	}
 	p.origin = p.origin.CombinedWith(o)

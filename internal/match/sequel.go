@@ -285,6 +285,7 @@ type vocabulary struct {
 	seasonAfterNumber, seasonBeforeNumber, partAfterNumber, partBeforeNumber               map[string]bool
 
 	filmWords, arcWords         []string // Latin words have a space before them, and film words also one after them
+	notRegularWords             []string // words after a title for something that is no regular episode
 	filmOrSpecialWords          map[string]bool
 	spacelessFilmOrSpecialWords []string
 	seasonPattern               string // the alternatives of a regular expression
@@ -300,7 +301,8 @@ var words = sync.OnceValue(func() *vocabulary {
 		seasonAfterNumber: list.Set("seasonafter"), seasonBeforeNumber: list.Set("seasonbefore"),
 		partAfterNumber: list.Set("partafter"), partBeforeNumber: list.Set("partbefore"),
 		filmOrSpecialWords: list.Set("filmorspecial"), seasonPattern: strings.Join(list.Words("season"), "|"),
-		episodePattern: strings.Join(list.Words("episode"), "|"),
+		episodePattern:  strings.Join(list.Words("episode"), "|"),
+		notRegularWords: append(list.Words("piece"), list.Words("extra")...),
 	}
 	for _, w := range list.Words("film") {
 		if !hasSpacelessScript(w) {

@@ -239,11 +239,8 @@ func placeInOnlySpecialWork(p *placer) placement {
 			p.hint.Remainder)
 	}
 	other := func(n specialName) bool { return n.number == 0 || n.withoutNumber != p.specialNames[0].withoutNumber }
-	if len(p.specials) < 2 || slices.ContainsFunc(p.specialNames, other) {
-		return placement{}
-	}
 	i := slices.IndexFunc(p.specialNames, func(n specialName) bool { return n.number == p.numbers[0] })
-	if i < 0 {
+	if i < 0 || len(p.specials) < 2 || slices.ContainsFunc(p.specialNames, other) {
 		return placement{}
 	}
 	return p.placementAt(p.specials[i:i+1], viaOnlySpecial,

@@ -116,8 +116,10 @@ var doubts = []struct {
 		return over.ok && over.label() != at.label()
 	}},
 	{"the title says that it is a film or a special", 0.5, func(p *placer, _ placement) bool {
-		derived := func(w string) bool { return words().derivedWorkWords[w] }
-		named := func(a ArcTitle) bool { return slices.ContainsFunc(strings.Fields(a.Remainder), derived) }
+		named := func(a ArcTitle) bool {
+			within := func(w string) bool { return strings.Contains(" "+a.Remainder+" ", " "+w+" ") }
+			return slices.ContainsFunc(words().notRegularWords, within)
+		}
 		return slices.ContainsFunc(p.hint.Arcs, named) || slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool {
 			return hasFilmWord(t.Text) && !p.isShowTitle(title.Normalize(t.Text), nil)
 		})

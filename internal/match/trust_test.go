@@ -635,3 +635,26 @@ func TestDoubtNamesWhatItIs(t *testing.T) {
 		})
 	}
 }
+
+// A show of one season without specials on TMDB has extras, too. A subtitle may be its own.
+func TestAnExtraIsNoRegularEpisode(t *testing.T) {
+	for title, want := range map[string]string{
+		"Moth Parade":                      "S01E02",
+		"Moth Parade The Animation":        "S01E02",
+		"Moth Parade Omake":                "S01E02?",
+		"Moth Parade Recap":                "S01E02?",
+		"Moth Parade Mini Anime":           "S01E02?",
+		"Moth Parade ONA":                  "S01E02?",
+		"Moth Parade Live Event":           "S01E02?",
+		"Moth Parade Character Commentary": "S01E02?",
+		"Moth Parade Silver Wing":          "S01E02",
+		"Moth Parade Live Wire":            "S01E02",
+	} {
+		one := series(90, "Moth Parade", "蛾行列", 2021, season(1, "1-12@2021-01-09"))
+		r := rel(title)
+		r.IDs = []release.ID{{Source: "tmdb", Kind: "tv", Value: "90"}}
+		if got, all := decideFolder(&world{entries: []*Entry{one}}, r, 2); got[0] != want {
+			t.Errorf("%s is %s, want %s: %s", title, got[0], want, all[0].Reason)
+		}
+	}
+}
