@@ -30,39 +30,58 @@ func manyFiles(verb organize.Verb, files int) scene {
 	return sc
 }
 
+// checkManyFiles returns a checker of a run with many files, and the file system after the undisturbed run.
+func checkManyFiles(t *testing.T, verb organize.Verb, files int) (*checker, *sim) {
+	t.Helper()
+	sc := manyFiles(verb, files)
+	c := &checker{t: t, sc: sc, before: all(sc.sim, true), contents: contentsOf(sc.sim)}
+	apply, _, _ := sc.actions()
+	whole := sc.clone()
+	if out, err := apply.do(whole); err != nil || out.Count(StatusDone) != files {
+		t.Fatalf("%+v %v", out, err)
+	}
+	c.after = all(whole, false)
+	return c, whole
+}
+
+// killedAt kills the run at an effect, and its undo at another. Nothing may be lost, and what was begun can be resumed
+// and undone. It returns false if the run ended before that effect.
+func (c *checker) killedAt(at, files int, when string) bool {
+	c.t.Helper()
+	apply, resume, undo := c.sc.actions()
+	s := c.sc.clone()
+	s.killAt = at
+	if !dies(func() { _, _ = apply.do(s) }) {
+		return false
+	}
+	c.lost(s, when)
+	if !s.has(c.sc.plan.ID) {
+		return true
+	}
+	c.ends(s, resume, when)
+	c.ends(s, undo, when)
+	again := s.clone()
+	again.killAt = 1 + at%files
+	dies(func() { _, _ = undo.do(again) })
+	c.lost(again, when+", and then undo")
+	c.ends(again, resume, when+", and then undo")
+	c.ends(again, undo, when+", and then undo")
+	return true
+}
+
 // Killed at any effect of a run with many files, nothing is lost, and what was begun can be resumed and undone.
 func TestARunOfManyFilesIsKilled(t *testing.T) {
 	const files = 100
 	for _, verb := range []organize.Verb{organize.VerbLink, organize.VerbMove} {
 		t.Run(verb.String(), func(t *testing.T) {
-			sc := manyFiles(verb, files)
-			c := &checker{t: t, sc: sc, before: all(sc.sim, true), contents: contentsOf(sc.sim)}
-			apply, resume, undo := sc.actions()
-			whole := sc.clone()
-			if out, err := apply.do(whole); err != nil || out.Count(StatusDone) != files {
-				t.Fatalf("%+v %v", out, err)
-			}
-			c.after = all(whole, false)
+			c, whole := checkManyFiles(t, verb, files)
+			_, _, undo := c.sc.actions()
 			c.ends(whole, undo, "undisturbed")
 			for at := 1; at < whole.effects; at += 1 + at%13 {
-				s := sc.clone()
-				s.killAt = at
 				when := fmt.Sprint("killed before effect ", at)
-				if !dies(func() { _, _ = apply.do(s) }) {
+				if !c.killedAt(at, files, when) {
 					t.Fatal("not " + when)
 				}
-				c.lost(s, when)
-				if !s.has(sc.plan.ID) {
-					continue
-				}
-				c.ends(s, resume, when)
-				c.ends(s, undo, when)
-				again := s.clone()
-				again.killAt = 1 + at%files
-				dies(func() { _, _ = undo.do(again) })
-				c.lost(again, when+", and then undo")
-				c.ends(again, resume, when+", and then undo")
-				c.ends(again, undo, when+", and then undo")
 			}
 		})
 	}
