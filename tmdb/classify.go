@@ -102,8 +102,7 @@ func statusBetween(low, high int) func(exchange) bool {
 }
 
 func hasErrorType[T error](x exchange) bool {
-	var target T
-	return errors.As(x.err, &target)
+	return errors.As(x.err, new(T))
 }
 
 func matchesError(target error) func(exchange) bool {

@@ -2,6 +2,7 @@ package tmdb
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"io"
@@ -99,10 +100,7 @@ type KeyLatch struct {
 
 // NewKeyLatch wraps next; nil means http.DefaultTransport.
 func NewKeyLatch(next http.RoundTripper) *KeyLatch {
-	if next == nil {
-		next = http.DefaultTransport
-	}
-	return &KeyLatch{next: next}
+	return &KeyLatch{next: cmp.Or(next, http.DefaultTransport)}
 }
 
 // CloseIdleConnections closes the idle connections of the wrapped round tripper.

@@ -28,10 +28,7 @@ import (
 // redirect to another host or from https to http gives a *ConfigError, as do certificate and TLS errors and a switch to
 // another protocol.
 func NewWire(next http.RoundTripper) http.RoundTripper {
-	if next == nil {
-		next = http.DefaultTransport
-	}
-	return &wire{next: next}
+	return &wire{next: cmp.Or(next, http.DefaultTransport)}
 }
 
 type wire struct{ next http.RoundTripper }

@@ -150,8 +150,7 @@ func budgetText(b *ratelimit.BudgetError) lang.Text {
 
 // textWithoutURL returns the text of an error without the URL of *url.Error, which may contain a v3 key.
 func textWithoutURL(err error) lang.Text {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return textWithoutURL(u.Err)
 	}
 	return lang.TextOf(err)

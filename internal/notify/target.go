@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -189,9 +190,7 @@ func (c call) do(method, at string, body io.Reader, header http.Header, answer a
 	if err != nil {
 		return lang.Error("%s is not an address", c.Name())
 	}
-	for name, values := range header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, header)
 	req.Header.Set("Accept", "application/json")
 	c.authorize(req)
 	resp, err := c.client.Do(req)

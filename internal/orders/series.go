@@ -296,9 +296,7 @@ func (s *Series) ToTMDB(order string, anime int, p Place) (place *Place) {
 			if p.Season != 1 || n < 1 || n > s.regular || place != nil && place.Season != s.spots[n-1].season {
 				return nil
 			}
-			if place == nil {
-				place = &Place{Season: s.spots[n-1].season}
-			}
+			place = cmp.Or(place, &Place{Season: s.spots[n-1].season})
 			place.Episodes = append(place.Episodes, s.spots[n-1].episode)
 		}
 	}

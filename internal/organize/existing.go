@@ -210,8 +210,7 @@ func (f *folder) existingVideos() []existingVideo {
 }
 
 // videosOfSameWork returns the videos in a folder that hold the same episode or film. It omits other parts of it. In
-// the folder of a film, all do. In the show's own folder, a number without a season is absolute if that order is known,
-// else of season 1. In a shared folder, the name of the work counts.
+// the folder of a film, all do. In a shared folder, the name of the work counts.
 func (f *folder) videosOfSameWork(v *video, isOwn, isShared bool) (out []*existingVideo) {
 	videos := f.existingVideos()
 	for i := range videos {
@@ -219,18 +218,8 @@ func (f *folder) videosOfSameWork(v *video, isOwn, isShared bool) (out []*existi
 		if isShared && !v.isNamedBy(e) {
 			continue
 		}
-		if v.work.Kind == "tv" {
-			season, known := e.Season()
-			at := &v.named
-			if !known && isOwn {
-				season, known = 1, true
-				at = cmp.Or(v.orders.In(orders.Absolute), at)
-			}
-			if !known || season != at.Season || !slices.ContainsFunc(e.Episodes, func(n float64) bool {
-				return n == float64(int(n)) && slices.Contains(at.Episodes, int(n))
-			}) {
-				continue
-			}
+		if v.work.Kind == "tv" && !f.holdsEpisode(e, v, isOwn) {
+			continue
 		}
 		if v.label != "" {
 			if part := partInName(e.Name, e.Part); part > 0 && part != v.partNumber() {
@@ -240,6 +229,31 @@ func (f *folder) videosOfSameWork(v *video, isOwn, isShared bool) (out []*existi
 		out = append(out, e)
 	}
 	return out
+}
+
+// holdsEpisode reports whether a video in a folder holds an episode of v. In the show's own folder, a number without a
+// season is absolute if that order is known, else of season 1. In a season's folder, such numbers are absolute if all
+// lie behind the earlier seasons.
+func (f *folder) holdsEpisode(e *existingVideo, v *video, isOwn bool) bool {
+	has := func(at *orders.Place) bool {
+		return slices.ContainsFunc(at.Episodes, func(n int) bool { return slices.Contains(e.Episodes, float64(n)) })
+	}
+	named, absolute := &v.named, cmp.Or(v.orders.In(orders.Absolute), &v.named)
+	season, known := e.Season()
+	switch {
+	case !known && isOwn:
+		return absolute.Season == 1 && has(absolute)
+	case !known || season != named.Season || !has(named) && !has(absolute):
+		return false
+	}
+	earlier := float64(absolute.Episodes[0] - named.Episodes[0])
+	if earlier <= 0 || !release.Parse(e.Name).Absolute || slices.ContainsFunc(f.existingVideos(),
+		func(e existingVideo) bool {
+			return len(e.Episodes) > 0 && e.Episodes[0] <= earlier && release.Parse(e.Name).Absolute
+		}) {
+		return has(named)
+	}
+	return has(absolute)
 }
 
 func (v *video) titles() []string {

@@ -110,6 +110,26 @@ func TestAnExistingLibraryGetsNoDuplicates(t *testing.T) {
 			},
 		},
 		{
+			"a season's folder counts over all seasons", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/in/d.mkv", "/in/e.mkv", "/in/f.mkv",
+				"/out/"+ours+"/Season 02/Show - 26.mkv", "/out/"+ours+"/Season 02/Show S02E27.mkv",
+				"/out/"+ours+"/Season 03/51 - Title.mkv", "/out/"+ours+"/Season 03/50 - Title.mkv"),
+			[]report.Record{
+				withAbsolute(tv("/in/a.mkv", 2, 1), 26), withAbsolute(tv("/in/b.mkv", 2, 2), 27),
+				withAbsolute(tv("/in/f.mkv", 2, 26), 51),
+				withAbsolute(tv("/in/c.mkv", 2, 27), 52), withAbsolute(tv("/in/d.mkv", 3, 1), 51),
+				withAbsolute(tv("/in/e.mkv", 3, 50), 100),
+			},
+			[]string{
+				"link b.mkv > " + ours + "/Season 02/Show (2020) S02E02 - Title 2.mkv",
+				"link f.mkv > " + ours + "/Season 02/Show (2020) S02E26 - Title 26.mkv",
+				"link d.mkv > " + ours + "/Season 03/Show (2020) S03E01 - Title 1.mkv",
+				"exists /in/a.mkv (/out/" + ours + "/Season 02/Show - 26.mkv)",
+				"exists /in/c.mkv (/out/" + ours + "/Season 02/Show S02E27.mkv)",
+				"exists /in/e.mkv (/out/" + ours + "/Season 03/50 - Title.mkv)",
+			},
+		},
+		{
 			"what macOS notes of an episode is no episode", nil, tree("/in/a.mkv", "/out/"+ours+"/Season 01/._Show S01E01.mkv"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
 			[]string{"link a.mkv > " + ours + "/Season 01/" + file},

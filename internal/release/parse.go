@@ -230,9 +230,7 @@ func cutExtension(name string) (base, ext string) {
 		if !wordSets()["extension"][e] || e == "ts" && ext != "" {
 			return base, ext
 		}
-		if ext == "" {
-			ext = e
-		}
+		ext = cmp.Or(ext, e)
 		base = base[:dot]
 		if ext != "7z" && ext != "torrent" && ext != "disc" && ext != "nzb" {
 			return base, ext

@@ -77,8 +77,7 @@ type object struct {
 }
 
 func (o *object) addFields(t reflect.Type) {
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		constant, isConstant := f.Tag.Lookup("constant")
 		switch {

@@ -199,8 +199,7 @@ func (f *Fault) Unwrap() error { return f.Err }
 func (f *Fault) Lasting() bool { return f.Kind != Unreachable && f.Kind != Refusing }
 
 func isReply(err error) bool {
-	var reply redis.Error
-	return errors.As(err, &reply) || errors.Is(err, errReply)
+	return errors.As(err, new(redis.Error)) || errors.Is(err, errReply)
 }
 
 // isConnClosed reports whether an open connection was closed, which a healthy server may do.
@@ -219,8 +218,8 @@ func retryIfClosed(ask func() error) error {
 }
 
 func isTimeout(err error) bool {
-	var n net.Error
-	return errors.As(err, &n) && n.Timeout() || errors.Is(err, context.DeadlineExceeded)
+	n, ok := errors.AsType[net.Error](err)
+	return ok && n.Timeout() || errors.Is(err, context.DeadlineExceeded)
 }
 
 // replies maps the first words of the servers' error replies to faults.
