@@ -131,7 +131,7 @@ func (x *execution) ensureProbed() error {
 	return nil
 }
 
-// maxDiskFailures is how many disk failures in a row stop a run.
+// maxDiskFailures is how many bundles in a row stop a run when the disk fails.
 const maxDiskFailures = 3
 
 // runSteps applies or undoes all steps. When applying, it rolls back the bundle of each failed operation.
@@ -166,7 +166,9 @@ func (x *execution) runSteps(undoing bool) {
 			p = x.worker.runStep(s, undoing)
 		}
 		if p == nil {
-			diskFailures = 0
+			if following := rest[min(1, len(rest)-1)]; x.run.Ops[following.Op].Bundle != x.run.Ops[s.Op].Bundle {
+				diskFailures = 0
+			}
 			if s.Kind != half && x.problems[s.Op] == nil {
 				x.reportDone(s.Op)
 			}

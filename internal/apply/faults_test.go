@@ -513,6 +513,26 @@ func TestAFullDiskStopsTheRun(t *testing.T) {
 	c.ends(s, undo, "given up")
 }
 
+// A small file that still fits is put back with its unit, so it does not begin the count anew.
+func TestAFullDiskCountsUnits(t *testing.T) {
+	sc := drawn(traits{}, "/lib", "a 1 b 2 c 3 d 4", "a > a, 1 > 1; b > b, 2 > 2; c > c, 3 > 3; d > d, 4 > 4")
+	s := sc.clone()
+	s.fail = func(name string) error {
+		if large := strings.Fields(name + " 0")[1]; large >= "1" && large <= "9" && strings.HasPrefix(name, "rename") {
+			return syscall.ENOSPC
+		}
+		return nil
+	}
+	apply, _, _ := sc.actions()
+	out, err := apply.do(s)
+	if err != nil || !out.Unfinished || out.Count(StatusFailed) != 3 || out.Count(StatusPlanned) != 2 {
+		t.Fatalf("%s %v", said(out), err)
+	}
+	if diff := cmp.Diff(all(sc.sim, false), all(s, false)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A file system without symbolic links refuses each of them, and the run ends.
 func TestAFileSystemHasNoSymbolicLinks(t *testing.T) {
 	s := drawn(traits{}, "/lib", "1 2 3 4", "1 @ a; 2 @ b; 3 @ c; 4 @ d")
