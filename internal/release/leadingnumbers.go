@@ -49,7 +49,6 @@ func (p *numberStage) readLeadingNumber() {
 	case n.isSeasonAndEpisode():
 		p.usePair(i)
 		p.layout.titleStart = p.titleStartAfter(p.marks.episodeSpan.to)
-		p.bareEpisode = true
 	case applyRules(leadingNumberRules, n):
 		p.layout.startsWithNumber = true
 		p.useAsEpisode(i)
@@ -61,20 +60,21 @@ func (p *numberStage) readLeadingNumber() {
 // usePair uses the number at i as the season and the one after it as the episode.
 func (p *numberStage) usePair(i int) {
 	p.marks.seasons = []int{p.w.tokens[i].num}
-	p.marks.setEpisode(i, i+2, float64(p.w.tokens[i+1].num))
+	p.useAsEpisode(i + 1)
+	p.marks.setEpisode(i, p.marks.episodeSpan.to, p.marks.episodes[0])
 	p.marks.extendRange()
 	p.marks.seasonSpan = p.marks.episodeSpan
 }
 
 // isSeasonAndEpisode reports whether n is the season and the number after it the episode: "11-02 Name", "2-05".
 func (n leadingNumber) isSeasonAndEpisode() bool {
-	i := n.index
+	i, uneven := n.index, n.gapAfter() == "-" && n.w.isUnevenPair(n.index)
 	if n.digits > 2 || n.gapAfter() != "-" && n.gapAfter() != "." || len(n.stage.marks.seasons) > 0 ||
-		n.w.classAt(i+1) != number || n.w.length(i+1) != 2 || n.w.tokens[i+1].bracket >= 0 {
+		!uneven && (n.w.classAt(i+1) != number || n.w.length(i+1) != 2) || n.w.tokens[i+1].bracket >= 0 {
 		return false
 	}
 	after := n.w.gapAfter(i + 1)
-	return n.w.isUnevenPair(i) && n.gapAfter() == "-" ||
+	return uneven ||
 		i+2 < len(n.w.tokens) && n.w.classAt(i+2) != number && (after == " " || after == " - " || after == ". ")
 }
 
@@ -94,7 +94,7 @@ func (p *numberStage) readSeasonDotEpisode() bool {
 		return false
 	}
 	for i := 0; i+1 < len(p.w.tokens); i++ {
-		if !p.w.isPlainNumber(i) || !p.w.isPlainNumber(i+1) || !p.w.inSameBracket(i, i+1) {
+		if !p.w.isPlainNumber(i) || !p.w.isPlainNumber(i+1) && !p.w.isUnevenPair(i) || !p.w.inSameBracket(i, i+1) {
 			continue
 		}
 		g := p.w.tokens[i].bracket
@@ -113,9 +113,11 @@ func (p *numberStage) readSeasonDotEpisode() bool {
 	return false
 }
 
-// isUnevenPair reports whether only the second of two numbers is padded with a zero, unlike those of a range: "2-05".
+// isUnevenPair reports whether only the second of two numbers is padded with a zero, unlike those of a range: "2-05", "2-05v2".
 func (p *words) isUnevenPair(i int) bool {
-	return p.length(i) == 1 && p.tokens[i].num > 0 && p.length(i+1) == 2 && p.isZeroPadded(i+1)
+	_, ok := p.plainEpisode(i + 1)
+	return ok && p.length(i) == 1 && p.tokens[i].num > 0 && p.tagAt(i+1) == noTag && p.isZeroPadded(i+1) &&
+		leadingDigits(p.word(i+1)) == 2
 }
 
 // isHyphenPair reports whether the uneven pair at i is a season and an episode: "Title - 2-05 - Name", "Title 2-05".
