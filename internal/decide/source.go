@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,8 +146,10 @@ func (s *source) Group(ctx context.Context, id string) (*match.EpisodeGroup, mat
 			for _, e := range part.Episodes {
 				p.Episodes = append(p.Episodes, match.GroupEpisode{Season: e.SeasonNumber, Number: e.EpisodeNumber, Order: e.Order})
 			}
+			slices.SortStableFunc(p.Episodes, func(a, b match.GroupEpisode) int { return cmp.Compare(a.Order, b.Order) })
 			out.Groups = append(out.Groups, p)
 		}
+		slices.SortStableFunc(out.Groups, func(a, b match.GroupPart) int { return cmp.Compare(a.Order, b.Order) })
 		return out, originOf(resp), nil
 	})
 }

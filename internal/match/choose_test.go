@@ -287,7 +287,7 @@ func TestWords(t *testing.T) {
 			},
 		}).notFoundReason(): "season 1 episodes 101 and 102 fit nowhere " +
 			"in TMDB's seasons",
-		(&placer{numbers: []int{7}}).notFoundReason():                     "episode 7 fits nowhere in TMDB's seasons",
+		(&placer{numbers: []int{7}}).notFoundReason():                     "nothing in TMDB's seasons fits episode 7",
 		(&placer{season: 4, part: 2, numbers: []int{5}}).notFoundReason(): "TMDB's season 4 has no part 2 with number 5",
 		seriesText(Series{
 			Titles: title,

@@ -158,7 +158,7 @@ type Source interface {
 	Search(ctx context.Context, q Query) ([]Hit, Origin, error)
 	// Entry returns the details of one entry: titles, seasons with their episodes, episode group references.
 	Entry(ctx context.Context, kind Kind, id int) (*Entry, Origin, error)
-	// Group returns the episode group with the id of a GroupRef.
+	// Group returns the episode group with the id of a GroupRef, its parts and their episodes in order.
 	Group(ctx context.Context, id string) (*EpisodeGroup, Origin, error)
 	// Find returns the entries with an id of another site: site is "imdb" ("tt0903747") or "tvdb" ("81189").
 	Find(ctx context.Context, site, id string) ([]Hit, Origin, error)

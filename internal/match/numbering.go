@@ -14,9 +14,12 @@ type numberingKey struct {
 	season, part int
 }
 
-// numbering holds the index of the strategy that places all files of a group (-1 for none) and their greatest episode
-// number.
-type numbering struct{ strategy, lastNumber int }
+// numbering holds the index of the strategy that places all files of a group (-1 for none), their greatest episode
+// number, and whether their numbers start anew in each hundred.
+type numbering struct {
+	strategy, lastNumber int
+	startsAnew           bool
+}
 
 func (n numberings) forFile(files []File, p *placer) numbering {
 	key := numberingKey{p.rel.Group, p.season, p.part}
@@ -37,7 +40,8 @@ func (n numberings) forFile(files []File, p *placer) numbering {
 	}
 	slices.Sort(all.numbers)
 	all.numbers = slices.Compact(all.numbers)
-	out := numbering{strategy: -1}
+	all.startsAnew = p.season == 0 && p.part == 0 && startsAnewInHundreds(all.numbers)
+	out := numbering{strategy: -1, startsAnew: all.startsAnew}
 	if len(all.numbers) > 0 {
 		out.lastNumber = slices.Max(all.numbers)
 		all.folderLast = out.lastNumber
@@ -47,6 +51,17 @@ func (n numberings) forFile(files []File, p *placer) numbering {
 	}
 	n[key] = out
 	return out
+}
+
+// startsAnewInHundreds reports whether sorted numbers begin with 101, and again with 201 long before a hundred is full.
+func startsAnewInHundreds(numbers []int) bool {
+	const longestSeason = 70
+	for i, n := range numbers {
+		if n >= 1000 || n%100 > longestSeason || n%100 != 1 && (i == 0 || n/100 > numbers[i-1]/100) {
+			return false
+		}
+	}
+	return len(numbers) > 0 && numbers[0] == 101 && numbers[len(numbers)-1] > 200
 }
 
 // doubtDuplicatePlaces lowers the trust in the places of a release group's files if two of its episode numbers have the
@@ -83,37 +98,25 @@ const (
 )
 
 func placeByEpisodeGroup(p *placer) placement {
-	if p.season == 0 && p.part == 0 && slotsByNumber(seasonSlots(p.episodes, 1), p.numbers) == nil {
-		return placeByAbsoluteGroup(p)
-	}
+	kind := groupTypeProduction
 	if p.season == 0 {
-		return placement{}
+		kind = groupTypeAbsolute
+		if p.part > 0 || slotsByNumber(seasonSlots(p.episodes, 1), p.numbers) != nil {
+			return placement{}
+		}
 	}
-	g := p.fetchEpisodeGroup(groupTypeProduction)
+	g := p.fetchEpisodeGroup(kind)
 	if g == nil {
 		return placement{}
 	}
+	var list []GroupEpisode
 	for _, part := range g.Groups {
-		if part.Order == p.season && len(part.Episodes) > 0 {
-			return p.placementAt(p.groupSlots(part.Episodes), viaEpisodeGroup, "by the episode group %q, part %q", g.Name,
-				part.Name)
+		ofAll := kind == groupTypeAbsolute && (part.Order != 0 || len(g.Groups) == 1) // 0: the specials
+		if ofAll || kind == groupTypeProduction && part.Order == p.season {
+			list = append(list, part.Episodes...)
 		}
 	}
-	return placement{}
-}
-
-func placeByAbsoluteGroup(p *placer) placement {
-	g := p.fetchEpisodeGroup(groupTypeAbsolute)
-	if g == nil {
-		return placement{}
-	}
-	var all []GroupEpisode
-	for _, part := range g.Groups {
-		if part.Order != 0 || len(g.Groups) == 1 { // 0: the specials
-			all = append(all, part.Episodes...)
-		}
-	}
-	return p.placementAt(p.groupSlots(all), viaEpisodeGroup, "by the episode group %q", g.Name)
+	return p.placementAt(p.groupSlots(list), viaEpisodeGroup, "by the episode group %q", g.Name)
 }
 
 func (p *placer) groupSlots(list []GroupEpisode) []slot {
@@ -151,15 +154,7 @@ func (p *placer) fetchEpisodeGroup(kind int) *EpisodeGroup {
 		return nil
 	}
 	p.origin = p.origin.CombinedWith(o)
-	sorted := *g
-	sorted.Groups = slices.Clone(g.Groups)
-	slices.SortStableFunc(sorted.Groups, func(a, b GroupPart) int { return cmp.Compare(a.Order, b.Order) })
-	for i := range sorted.Groups {
-		eps := slices.Clone(sorted.Groups[i].Episodes)
-		slices.SortStableFunc(eps, func(a, b GroupEpisode) int { return cmp.Compare(a.Order, b.Order) })
-		sorted.Groups[i].Episodes = eps
-	}
-	return &sorted
+	return g
 }
 
 func absDiff(a, b int) int { return max(a-b, b-a) }

@@ -142,8 +142,9 @@ type placer struct {
 	isWholeGroup bool  // numbers are those of all files of the group: of one folder, release group, season and part
 	season       int   // the season stated by the name or the matched title, 0 for none
 	part         int
-	folderLast   int // the greatest episode number in the folder
-	year         int // the year in the name, or 0 if it is the entry's first year or part of its title
+	folderLast   int  // the greatest episode number in the folder
+	startsAnew   bool // the folder's numbers start anew in each hundred
+	year         int  // the year in the name, or 0 if it is the entry's first year or part of its title
 	steps        []lang.Text
 	origin       Origin
 	err          error
@@ -178,7 +179,7 @@ func (p *placer) addStep(format string, args ...any) {
 
 // strategies are the ways to place regular episodes, tried in this order. Each places all episodes of a file or none.
 var strategies = []func(*placer) placement{
-	placeByMapping, placeByLaterCour, placeBySeasonDigit, placeBySeason, placeByYear, placeByArc, placeInFinalSeason,
+	placeBySeasonDigit, placeByMapping, placeByLaterCour, placeBySeason, placeByYear, placeByArc, placeInFinalSeason,
 	placeByPart, placeByRuns, placeByEpisodeGroup, placeInOnlyLongSeason, placeInSecondSeason, placeByPosition,
 }
 
@@ -191,7 +192,7 @@ func (p *placer) place(folder numbering) placement {
 		at.unplaceable = p.hasFraction()
 		return at
 	}
-	p.numbers, p.folderLast = toInts(p.rel.Episodes), folder.lastNumber
+	p.numbers, p.folderLast, p.startsAnew = toInts(p.rel.Episodes), folder.lastNumber, folder.startsAnew
 	if len(p.numbers) == 0 {
 		return p.placeWholeSeason()
 	}
@@ -259,22 +260,16 @@ func (p *placer) notFoundReason() lang.Text {
 	switch {
 	case p.season > 0 && p.part > 0:
 		return lang.Textf("TMDB's season %d has no part %d with number %s", p.season, p.part, numberListText(p.numbers))
-	case p.season > 0 && len(p.numbers) == 1:
-		return lang.Textf("season %d episode %s fits nowhere in TMDB's seasons", p.season, numberListText(p.numbers))
 	case p.season > 0:
-		return lang.Textf("season %d episodes %s fit nowhere in TMDB's seasons", p.season, numberListText(p.numbers))
+		return lang.Textf("nothing in TMDB's seasons fits season %d, %s", p.season, episodesText(p.numbers))
 	case p.year != 0 && !p.airedNearYear(p.episodes):
 		return lang.Textf("no regular episode aired in %d", p.year)
-	case p.part > 0 && len(p.numbers) == 1:
-		return lang.Textf("part %d episode %s fits nowhere in TMDB's seasons", p.part, numberListText(p.numbers))
 	case p.part > 0:
-		return lang.Textf("part %d episodes %s fit nowhere in TMDB's seasons", p.part, numberListText(p.numbers))
+		return lang.Textf("nothing in TMDB's seasons fits part %d, %s", p.part, episodesText(p.numbers))
 	case p.hint.Remainder != "":
 		return lang.Textf("%q looks like an arc or season, but TMDB has no season of that name", p.hint.Remainder)
-	case len(p.numbers) == 1:
-		return lang.Textf("episode %s fits nowhere in TMDB's seasons", numberListText(p.numbers))
 	}
-	return lang.Textf("episodes %s fit nowhere in TMDB's seasons", numberListText(p.numbers))
+	return lang.Textf("nothing in TMDB's seasons fits %s", episodesText(p.numbers))
 }
 
 // placementAt places the file at these slots. It fails if they are in different seasons.

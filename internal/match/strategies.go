@@ -104,19 +104,22 @@ func placeBySeason(p *placer) placement {
 	return placement{}
 }
 
-// placeBySeasonDigit handles "Season 1/101": a number that the folder's season lacks and that begins with the season.
+// placeBySeasonDigit handles numbers that begin with the season: "Season 1/101", if season 1 lacks episode 101, or all
+// numbers of a folder in which they start anew in each hundred.
 func placeBySeasonDigit(p *placer) placement {
-	list := seasonSlots(p.episodes, p.season)
-	own := make([]int, len(p.numbers))
-	for i, n := range p.numbers {
+	ofFolder := func(n int) bool {
 		named := strings.Contains(strings.ToLower(p.rel.Name), "e"+strconv.Itoa(n)) // "S01E101"
-		if n < 100 || n/100 != p.season || len(p.rel.Folder.Seasons) == 0 || named || slotsByNumber(list, []int{n}) != nil {
-			return placement{}
-		}
-		own[i] = n % 100
+		return n/100 == p.season && len(p.rel.Folder.Seasons) > 0 && !named &&
+			slotsByNumber(seasonSlots(p.episodes, p.season), []int{n}) == nil
 	}
-	return p.placementAt(slotsByNumber(list, own), viaSeason, "the number begins with the season of its folder, %d",
-		p.season)
+	list := pickSlots(p.episodes, p.numbers, func(n int) int {
+		own := func(s slot) bool { return s.season == n/100 && s.episode.Number == n%100 }
+		if !p.startsAnew && !ofFolder(n) {
+			return -1
+		}
+		return slices.IndexFunc(p.episodes, own)
+	})
+	return p.placementAt(list, viaSeason, "the number begins with the season")
 }
 
 // placeAfterNamedSeason handles "Title Arc 2nd Season": it takes the season after the one called "Title Arc".

@@ -137,6 +137,9 @@ var doubts = []struct {
 	{"TMDB has no final season", 0.5, func(p *placer, _ placement) bool {
 		return p.saysFinal() && !p.hasSeveralSeasons()
 	}},
+	{"the folder's numbers may begin with the season", 0.5, func(p *placer, at placement) bool {
+		return p.startsAnew && at.method != viaSeason
+	}},
 	{"an earlier season has several cours", 0.5, func(p *placer, at placement) bool {
 		first := seasonSlots(p.episodes, p.episodes[0].season)
 		if run := splitRuns(first, courPause)[0]; at.method == viaPlaceInRun {

@@ -101,6 +101,43 @@ func TestTheLastNumberOfAFolderDecides(t *testing.T) {
 	}
 }
 
+// Numbers that begin anew in each hundred are season and episode, or nobody knows; they never surely count on.
+func TestNumbersThatBeginAnewInEachHundred(t *testing.T) {
+	w := shapes()
+	for _, row := range []struct {
+		name, title string
+		numbers     []float64
+		want        string
+	}{
+		{
+			"as long as the seasons", "Salt Harbor",
+			[]float64{101, 112, 201, 202, 301, 313},
+			"S01E01 S01E12 S02E01 S02E02 S03E01 S03E13",
+		},
+		{"longer than a season", "Salt Harbor", []float64{101, 112, 201, 213}, "S01E01 S01E12 S02E01 -"},
+		{
+			"TMDB has one season, which is long enough", "Ten Thousand Steps",
+			[]float64{101, 122, 201, 222, 301},
+			"S01E101? S01E122? S01E201? S01E222? S01E301?",
+		},
+		{"numbers of one hundred", "Ten Thousand Steps", []float64{101, 102, 126}, "S01E101 S01E102 S01E126"},
+		{
+			"a hundred to its end", "Ten Thousand Steps",
+			[]float64{101, 150, 200, 201, 222},
+			"S01E101 S01E150 S01E200 S01E201 S01E222",
+		},
+		{"a number below 100", "Ten Thousand Steps", []float64{99, 101, 122, 201}, "S01E99 S01E101 S01E122 S01E201"},
+		{"a hundred that begins later", "Ten Thousand Steps", []float64{101, 122, 205}, "S01E101 S01E122 S01E205"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			got, all := decideFolder(w, rel(row.title), row.numbers...)
+			if text := strings.Join(got, " "); text != row.want {
+				t.Errorf("got %s, want %s\n%s", text, row.want, all[0].Reason)
+			}
+		})
+	}
+}
+
 func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 	titled := func(alt ...string) *world {
 		plain := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, "1-3@2010-08-01"), season(1,

@@ -113,7 +113,7 @@ func (p *numberStage) readSeasonDotEpisode() bool {
 	return false
 }
 
-// isUnevenPair reports whether only the second of two numbers is padded with a zero, unlike those of a range: "2-05", "2-05v2".
+// isUnevenPair reports whether only the second of two numbers is padded with a zero, unlike those of a range: "2-05v2".
 func (p *words) isUnevenPair(i int) bool {
 	_, ok := p.plainEpisode(i + 1)
 	return ok && p.length(i) == 1 && p.tokens[i].num > 0 && p.tagAt(i+1) == noTag && p.isZeroPadded(i+1) &&
