@@ -92,10 +92,7 @@ func doubtDuplicatePlaces(files []File, places []placement) {
 	}
 }
 
-const (
-	groupTypeAbsolute   = 2
-	groupTypeProduction = 6
-)
+const groupTypeAbsolute, groupTypeProduction = 2, 6 // GroupRef has the list
 
 func placeByEpisodeGroup(p *placer) placement {
 	kind := groupTypeProduction
