@@ -13,16 +13,15 @@ import (
 )
 
 func (p *Planner) skipSameFolders() {
-	holders := map[nameKey]*plannedEntry{}
+	holders := map[folderKey]*plannedEntry{}
 	for _, v := range p.videos {
 		e := v.entry
 		if v.code != "" || e.code != "" || !p.opts.Layout.hasOwnFolder(v.work.Kind) {
 			continue
 		}
-		key := nameKey{v.target, e.folder.key, ""}
-		first := holders[key]
+		first := holders[e.folder.key]
 		if first == nil {
-			holders[key] = e
+			holders[e.folder.key] = e
 		} else if first != e {
 			why := lang.Textf("%s and %s would both be %s", first.videos[0].work.Entry, v.work.Entry, e.folder.path)
 			for _, other := range slices.Concat(first.videos, e.videos) {
@@ -114,7 +113,7 @@ func (p *Planner) groupSameNames() [][]*video {
 	return groupDuplicates(named, func(v *video) nameKey {
 		if v.work.Kind == "tv" && p.opts.Layout.Name != CustomLayout {
 			number := strconv.Itoa(v.named.Season) + "x" + p.opts.Layout.formatEpisodes(v.named.Episodes)
-			return nameKey{v.target, v.folder.key, number + v.label}
+			return nameKey{v.folder.key, number + v.label}
 		}
 		return v.nameKeyOf(v.targetStem())
 	})

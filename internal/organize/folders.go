@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unique"
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
@@ -105,13 +106,16 @@ func (f *folder) findSimilar(name string) []*Item {
 // targetFolder is an existing or new folder for planned files.
 type targetFolder struct {
 	path   string // relative to the target root, with the existing spelling; "." for the root
-	key    string // path after FoldName
+	key    folderKey
 	device uint64
 	mount  uint64
 	code   Code // why the folder can't be used; "" if it can
 	why    lang.Text
 	dir    *folder // nil until it is listed
 }
+
+// folderKey identifies a folder. It is the same for folders whose paths are equal after FoldName.
+type folderKey = unique.Handle[targetFolderKey]
 
 type targetFolderKey struct {
 	target int
@@ -185,7 +189,7 @@ func (d *folderIndex) chooseTarget(target int, planned string) *targetFolder {
 	} else if at = d.chooseTarget(target, path.Dir(planned)); at.code == "" {
 		at = d.chooseSubfolder(target, at, path.Base(planned))
 	}
-	at.key = FoldName(at.path)
+	at.key = unique.Make(targetFolderKey{target, FoldName(at.path)})
 	d.targetFolders[key] = at
 	return at
 }

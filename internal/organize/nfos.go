@@ -99,7 +99,7 @@ func (p *nfoPlanner) checkOrder(v *video, order string) {
 		return
 	}
 	at, dir := v.entry.folder, p.folders.contents(v.target, v.entry.folder)
-	file := p.taken[nameKey{v.target, at.key, "tvshow.nfo"}]
+	file := p.taken[nameKey{at.key, "tvshow.nfo"}]
 	if file == "" && dir.find("tvshow.nfo") != nil {
 		file = joinPath(dir.path, "tvshow.nfo")
 	}
@@ -116,7 +116,7 @@ func (p *nfoPlanner) checkOrder(v *video, order string) {
 
 func (p *nfoPlanner) addNFO(v *video, at *targetFolder, name string, n *NFOSpec) {
 	to := joinPath(at.path, name)
-	key := nameKey{v.target, at.key, FoldName(name)}
+	key := nameKey{at.key, FoldName(name)}
 	if from, known := p.taken[key]; known {
 		if from != "" {
 			p.checkNFO(from, n.Entry)

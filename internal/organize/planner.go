@@ -150,13 +150,13 @@ func (v *video) targetStem() string { return v.targetPath[:v.stemLength] }
 
 // nameKey identifies a name in a target folder. Names with equal keys are the same on some file system.
 type nameKey struct {
-	target       int
-	folder, name string
+	folder folderKey
+	name   string
 }
 
 // nameKeyOf returns the key of a path in the video's target folder.
 func (v *video) nameKeyOf(to string) nameKey {
-	return nameKey{v.target, v.folder.key, FoldName(strings.TrimPrefix(to, v.folder.path+"/"))}
+	return nameKey{v.folder.key, FoldName(strings.TrimPrefix(strings.TrimPrefix(to, v.folder.path), "/"))}
 }
 
 type workFacts struct {
