@@ -24,11 +24,13 @@ func (o *Options) renamesInPlace(v *video) bool {
 // under another name, it keeps that name or is renamed. A different file of the same episode or film is a conflict.
 func (p *Planner) compareWithExisting() (renamed []*video) {
 	var absent []*video
+	var searched []*targetFolder
 	for _, v := range p.videos {
 		if v.code != "" || v.kind != kindVideo || p.opts.renamesInPlace(v) {
 			continue
 		}
-		if at, name := p.folders.findExisting(p.folders.searchFolders(v), v); name != "" {
+		searched = p.folders.appendSearched(searched[:0], v)
+		if at, name := p.folders.findExisting(searched, v); name != "" {
 			if p.opts.RenameExisting {
 				renamed = append(renamed, p.planRenames(v, at, name)...)
 			}
@@ -45,7 +47,8 @@ func (p *Planner) compareWithExisting() (renamed []*video) {
 	for _, v := range absent {
 		var others []*existingVideo
 		own := p.opts.Layout.hasOwnFolder(v.work.Kind) && v.entry.folder.path != "."
-		for _, at := range p.folders.searchFolders(v) {
+		searched = p.folders.appendSearched(searched[:0], v)
+		for _, at := range searched {
 			shared := !own || v.work.Kind == "movie" && !IsBelow(at.path, v.entry.folder.path)
 			others = append(others, p.folders.contents(v.target, at).videosOfSameWork(v, own && at == v.entry.folder, shared)...)
 		}
@@ -60,19 +63,23 @@ func (p *Planner) compareWithExisting() (renamed []*video) {
 	return renamed
 }
 
-// searchFolders returns the folders that may already hold a video: its target folder, the folder of its work with those
-// in it, and for a film also the folder above and, for an edition, the film's folder without it,
+// appendSearched appends the folders that may already hold a video: its target folder, the folder of its work with
+// those in it, and for a film also the folder above and, for an edition, the film's folder without it,
 // because Radarr names only the file after it.
-func (d *folderIndex) searchFolders(v *video) []*targetFolder {
-	e, out := v.entry, []*targetFolder{v.folder}
+func (d *folderIndex) appendSearched(out []*targetFolder, v *video) []*targetFolder {
+	e := v.entry
+	out = append(out, v.folder)
 	if !d.opts.Layout.hasOwnFolder(v.work.Kind) || e.folder.path == "." {
 		return out
 	}
 	if e.folders == nil {
 		e.folders = d.foldersWithin(v.target, e.folder, 2)
 	}
-	out = append(out, slices.DeleteFunc(slices.Clone(e.folders),
-		func(at *targetFolder) bool { return at.path == v.folder.path })...)
+	for _, at := range e.folders {
+		if at.path != v.folder.path {
+			out = append(out, at)
+		}
+	}
 	if v.work.Kind == "movie" {
 		above := d.chooseTarget(v.target, path.Dir(e.folder.path))
 		if out = append(out, above); parseFolderName(path.Base(e.folder.path)).edition != "" {

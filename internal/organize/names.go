@@ -191,18 +191,14 @@ func (n *namer) renderPath(t Template, v *fieldValues, suffixLen int) (string, C
 
 // renderComponents returns the cleaned path, and by how many bytes its longest component is too long.
 func (n *namer) renderComponents(t Template, v *fieldValues, suffixLen int) (path string, excess int) {
-	components := strings.Split(t.render(v), "/")
-	for i, c := range components {
-		if components[i] = CleanName(c); components[i] == "" {
+	var last string
+	for component := range strings.SplitSeq(t.render(v), "/") {
+		if last = CleanName(component); last == "" {
 			return "", 0
 		}
-		size := len(components[i])
-		if i == len(components)-1 {
-			size += suffixLen
-		}
-		excess = max(excess, size-n.maxName)
+		path, excess = joinPath(path, last), max(excess, len(last)-n.maxName)
 	}
-	return strings.Join(components, "/"), excess
+	return path, max(excess, len(last)+suffixLen-n.maxName)
 }
 
 // FoldName returns a key for comparing names. If two names differ only in case, Unicode normalization or invisible

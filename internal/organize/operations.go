@@ -1,8 +1,10 @@
 package organize
 
 import (
+	"cmp"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
 )
@@ -75,7 +77,8 @@ type blockedOp struct {
 
 func (p *opPlanner) addOp(v *video, from *folder, item *Item, source, to string) bool {
 	at := v.folder
-	if in := path.Dir(to); in != at.path {
+	in, name := path.Split(to) // path.Dir would clean a path that is clean
+	if in = cmp.Or(strings.TrimSuffix(in, "/"), "."); in != at.path {
 		at = p.folders.chooseTarget(v.target, in)
 	}
 	if at.code != "" {
@@ -83,7 +86,7 @@ func (p *opPlanner) addOp(v *video, from *folder, item *Item, source, to string)
 		return false
 	}
 	dir := p.folders.contents(v.target, at)
-	there, blockers := p.folders.findFile(dir, from, item, path.Base(to), p.opts.acceptsCopies(v, item))
+	there, blockers := p.folders.findFile(dir, from, item, name, p.opts.acceptsCopies(v, item))
 	switch {
 	case there:
 		v.filesInPlace++
