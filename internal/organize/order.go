@@ -146,11 +146,8 @@ func Bundles(p *Plan) []int {
 		}
 		return u
 	}
-	for u := range p.Units {
+	for u := 0; u < len(p.Units) && len(frees) > 0; u++ {
 		for i := range p.Units[u].Ops {
-			if len(frees) == 0 {
-				break
-			}
 			for name := FoldName(p.TargetPath(&p.Units[u], &p.Units[u].Ops[i])); len(name) > 1 &&
 				name != path.Dir(name); name = path.Dir(name) {
 				for _, holder := range frees[name] {

@@ -6,6 +6,7 @@
 package organize
 
 import (
+	"cmp"
 	_ "embed" // for the meanings of codes
 	"path"
 	"slices"
@@ -238,16 +239,13 @@ var roleByExtension = map[string]Role{
 
 // RoleOf returns the role of a file with the name's extension.
 func RoleOf(name string) Role {
-	if role, known := roleByExtension[strings.ToLower(path.Ext(name))]; known {
-		return role
-	}
 	switch {
 	case library.IsVideo(name):
 		return RoleVideo
 	case library.IsSubtitle(name):
 		return RoleSubtitle
 	}
-	return RoleOther
+	return cmp.Or(roleByExtension[strings.ToLower(path.Ext(name))], RoleOther)
 }
 
 // isNeverSidecar reports whether the name belongs to an unfinished download or a torrent.
@@ -257,11 +255,8 @@ func isNeverSidecar(name string) bool {
 
 // IsUnfinishedDownload reports whether the name has the extension of an unfinished download, as in "x.mkv.part".
 func IsUnfinishedDownload(name string) bool {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".part", ".!qb", ".crdownload", ".aria2", ".partial", ".tmp", ".unfinished":
-		return true
-	}
-	return false
+	return slices.Contains([]string{".part", ".!qb", ".crdownload", ".aria2", ".partial", ".tmp", ".unfinished"},
+		strings.ToLower(path.Ext(name)))
 }
 
 // RoleIn returns the role of an operation's file in its unit.

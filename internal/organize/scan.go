@@ -1,6 +1,7 @@
 package organize
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"strconv"
@@ -113,8 +114,10 @@ func (s Stamp) Append(b []byte) []byte {
 	if nsec == 0 {
 		return b
 	}
-	digits := strconv.FormatInt(int64(time.Second)+nsec, 10)[1:]
-	return append(append(b, '.'), strings.TrimRight(digits, "0")...)
+	end := len(b) // the 1 of 1.000000000 becomes the point
+	b = strconv.AppendInt(b, int64(time.Second)+nsec, 10)
+	b[end] = '.'
+	return bytes.TrimRight(b, "0")
 }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -131,14 +134,9 @@ func ParseStamp(word string) (Stamp, error) {
 	digits, negative := strings.CutPrefix(word, "-")
 	whole, fraction, point := strings.Cut(digits, ".")
 	sec, err := strconv.ParseUint(whole, 10, 63)
-	if err != nil || point && (fraction == "" || len(fraction) > 9) || sec == math.MaxInt64 {
+	nsec, badFraction := strconv.ParseUint(fraction+"000000000"[min(len(fraction), 9):], 10, 32)
+	if err != nil || badFraction != nil || point && (fraction == "" || len(fraction) > 9) || sec == math.MaxInt64 {
 		return Stamp{}, lang.Error("%q is not a time in seconds", word)
-	}
-	nsec := uint64(0)
-	if point {
-		if nsec, err = strconv.ParseUint(fraction+"000000000"[len(fraction):], 10, 32); err != nil {
-			return Stamp{}, lang.Error("%q is not a time in seconds", word)
-		}
 	}
 	s := Stamp{Sec: int64(sec), Nsec: int32(nsec)}
 	if !negative {
