@@ -21,7 +21,7 @@ type planChecker struct {
 	firstItems    []int       // by unit: the index of its first item
 	folderStates  []folderState
 	dirIndexes    map[string]int    // index in run.Dirs, by path
-	dirCache      map[[2]string]int // index in run.Dirs, by root path and path below the root
+	dirCache      map[[3]string]int // index in run.Dirs, by root path, folder, and folder below it
 	rootsDisjoint bool              // no target overlaps a source, so no move frees a name that another takes
 	folders       *folderCache
 	moveBySource  map[place]*plannedOp     // the moves, by the name that each one frees
@@ -51,7 +51,7 @@ func (e *Engine) checkPlan(ctx context.Context, p *organize.Plan, absolute bool)
 	}
 	c := &planChecker{
 		ctx: ctx, engine: e, plan: p, rootsDisjoint: organize.RootsDisjoint(p.Sources, p.Targets),
-		dirIndexes: map[string]int{}, dirCache: map[[2]string]int{},
+		dirIndexes: map[string]int{}, dirCache: map[[3]string]int{},
 		moveBySource: map[place]*plannedOp{}, moveByInode: map[[2]uint64]*plannedOp{},
 	}
 	c.run = &run{runHeader: runHeader{
@@ -99,15 +99,12 @@ func (c *planChecker) addItems(bundles []int) {
 // resolvePlace returns the place of a path below a folder of a root, and adds its folders to run.Dirs.
 func (c *planChecker) resolvePlace(root, folder, below string) place {
 	dir, name := path.Split(below)
-	if dir != "" {
-		folder = path.Join(folder, dir)
-	}
-	key := [2]string{root, folder}
+	key := [3]string{root, folder, dir}
 	if at, ok := c.dirCache[key]; ok {
 		return place{at, name}
 	}
 	at, full := c.dirIndexes[root], root
-	for component := range strings.SplitSeq(folder, "/") {
+	for component := range strings.SplitSeq(path.Join(folder, dir), "/") {
 		if component != "" && component != "." {
 			full = path.Join(full, component)
 			at = c.addDir(full, at, component)

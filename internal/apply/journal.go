@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -178,15 +177,21 @@ func checksumLine(text []byte) []byte {
 }
 
 func (r *run) encode() []byte {
-	var folders bytes.Buffer
-	encoder := newJSONEncoder(&folders)
-	for i := range r.Dirs {
-		d := r.Dirs[i]
-		d.Name = organize.Quote(d.Name)
-		_ = encoder.Encode(d) // a folder always has a JSON form
+	line := func(of any) []byte {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		_ = e.Encode(of) // a header and a folder always have a JSON form
+		return b.Bytes()
 	}
-	const usual = 330 // typical bytes per line
-	steps := make([]byte, 0, len(r.Steps)*usual)
+	first := header{journalFormat, r.runHeader, len(r.Dirs), len(r.Ops), math.MaxInt}
+	const usual = 330        // typical bytes per line
+	room := len(line(first)) // for the first line, which holds the length of the others
+	b := make([]byte, room, room+(len(r.Dirs)+len(r.Steps)+1)*usual)
+	for _, d := range r.Dirs {
+		d.Name = organize.Quote(d.Name)
+		b = append(b, line(d)...)
+	}
 	var o op
 	var aside bool
 	fields := o.fields(&aside)
@@ -197,22 +202,13 @@ func (r *run) encode() []byte {
 		} else if o.Verb == organize.VerbNFO {
 			o.From = place{}
 		}
-		steps = appendFields(steps, fields)
+		b = appendFields(b, fields)
 	}
-	size := folders.Len() + len(steps) + len(checksumLine(nil))
-	var b bytes.Buffer
-	b.Grow(size + 4096)
-	_ = newJSONEncoder(&b).Encode(header{journalFormat, r.runHeader, len(r.Dirs), len(r.Ops), size})
-	b.Write(folders.Bytes())
-	b.Write(steps)
-	b.Write(checksumLine(b.Bytes()))
-	return b.Bytes()
-}
-
-func newJSONEncoder(w io.Writer) *json.Encoder {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e
+	first.Bytes = len(b) - room + len(checksumLine(nil))
+	text := line(first)
+	b = b[room-len(text):]
+	copy(b, text)
+	return append(b, checksumLine(b)...)
 }
 
 // JournalError reports a journal that can't be trusted, so its run can be neither resumed nor undone.

@@ -132,7 +132,7 @@ func (r *run) result(o *op) Result {
 
 // fillStatuses sets the statuses of the results. Operations without a problem get the status done.
 func (x *execution) fillStatuses(out *Outcome, done Status) {
-	byN := map[int]int{}
+	byN := make(map[int]int, len(x.run.Ops))
 	for i := range x.run.Ops {
 		byN[x.run.Ops[i].N] = i
 	}
