@@ -117,8 +117,7 @@ func (p *opPlanner) addOp(v *video, from *folder, item *Item, source, to string)
 // acceptsCopies reports whether a copy of a file in the library counts as the file itself. Empty files all look alike,
 // so they count only if the mode makes copies.
 func (o *Options) acceptsCopies(v *video, item *Item) bool {
-	makesCopies := o.Mode == ModeCopy || o.Mode == ModeReflink
-	return !v.isRename && !o.renamesInPlace(v) && (item.Size > 0 || makesCopies)
+	return !v.isRename && !o.renamesInPlace(v) && (item.Size > 0 || o.Mode == ModeCopy || o.Mode == ModeReflink)
 }
 
 // findFile reports whether a file is already in a folder under the given name. Otherwise it returns the paths of other
