@@ -131,14 +131,14 @@ func (c *Config) CheckKeys() error {
 func (c *Config) ReadKey(text string) (Key, error) {
 	secret, err := readSecret(text)
 	if err != nil {
-		return Key{}, &Error{Name: "TMDB token", Reason: lang.TextOf(err)}
+		return Key{}, &Error{Name: "your input", Reason: lang.TextOf(err)}
 	}
 	if c.AsksTMDB() && apiKeyPattern().MatchString(secret.Reveal()) {
 		return Key{APIKey: secret}, nil
 	}
 	key := Key{Token: secret}
 	if reason := c.keyFormProblem(key); secret.IsSet() && reason != "" {
-		return Key{}, &Error{Name: "TMDB token", Reason: reason}
+		return Key{}, &Error{Name: "your input", Reason: reason}
 	}
 	return key, nil
 }
@@ -173,7 +173,7 @@ func (c *Config) keyFormProblem(k Key) lang.Text {
 		case strings.HasPrefix(text, "anv_"):
 			return "looks like a token of an anivault gateway: set ANIVAULT_TMDB_BASE_URL to the gateway's address"
 		}
-		return "is not a TMDB token, which begins with eyJ and has three parts with dots between them; copy the " +
+		return "is not a TMDB token, which begins with eyJ and has three parts separated by dots; copy the " +
 			"API Read Access Token from " + settings
 	case k.APIKey.IsSet() && !apiKeyPattern().MatchString(text):
 		if tokenPattern().MatchString(text) {

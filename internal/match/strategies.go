@@ -398,7 +398,7 @@ func (p *placer) placeWholeSeason() placement {
 	if p.rel.Extension != "" {
 		by = viaSeasonOnly
 	}
-	return placement{ok: true, season: n, method: by, trust: by.trust, reason: "a whole season"}
+	return placement{ok: true, season: n, method: by, trust: by.trust, reason: "it names a whole season"}
 }
 
 // placeByTrailingNumber takes the number at the end of a title ("Title 2.mkv") as the episode, if the show has one

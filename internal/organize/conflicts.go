@@ -68,8 +68,8 @@ func (p *Planner) labelSameNames() {
 		}
 		for i, v := range group {
 			others := slices.Delete(slices.Clone(all), i, i+1)
-			v.skip(CodeSameTarget, lang.Textf("would be %s, and so would %s",
-				path.Base(v.targetStem()), strings.Join(others, ", ")))
+			v.skip(CodeSameTarget, lang.Textf("%s would get the same name: %s",
+				strings.Join(others, ", "), path.Base(v.targetStem())))
 			p.conflicts.merge(group[0], v)
 		}
 	}

@@ -63,8 +63,8 @@ func TestFilesAboutAFolderFollowItsEntry(t *testing.T) {
 			[]report.Record{tv("/in/A/01.mkv", 1, 1), tv("/in/B/02.mkv", 1, 2)},
 			[]string{
 				"link A/01.mkv > " + show + "S01E01 - Title 1.mkv", "link B/02.mkv > " + show + "S01E02 - Title 2.mkv",
-				"same_target /in/A/poster.jpg (a file of its unit would be poster.jpg, and so would one of /in/B/poster.jpg)",
-				"same_target /in/B/poster.jpg (a file of its unit would be poster.jpg, and so would one of /in/A/poster.jpg)",
+				"same_target /in/A/poster.jpg (its unit and that of /in/B/poster.jpg would both create poster.jpg)",
+				"same_target /in/B/poster.jpg (its unit and that of /in/A/poster.jpg would both create poster.jpg)",
 			},
 		},
 		{
@@ -148,8 +148,8 @@ func TestFilesAboutAFolderFollowItsEntry(t *testing.T) {
 			[]string{
 				"link Show/NCOP.mkv > Show (2020) {tmdb-1}/Other/NCOP.mkv",
 				"link Show/Season 1/01.mkv > Show (2020) {tmdb-1}/Season 01/Show (2020) - S01E01 - Title 1.mkv",
-				"same_target /in/Show/A/NCED.mkv (a file of its unit would be NCED.mkv, and so would one of /in/Show/B/NCED.mkv)",
-				"same_target /in/Show/B/NCED.mkv (a file of its unit would be NCED.mkv, and so would one of /in/Show/A/NCED.mkv)",
+				"same_target /in/Show/A/NCED.mkv (its unit and that of /in/Show/B/NCED.mkv would both create NCED.mkv)",
+				"same_target /in/Show/B/NCED.mkv (its unit and that of /in/Show/A/NCED.mkv would both create NCED.mkv)",
 			},
 		},
 	} {

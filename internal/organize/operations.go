@@ -218,7 +218,7 @@ func (p *opPlanner) skipSameTargets(videos []*video) (changed bool) {
 				wanted[key] = v
 				continue
 			}
-			const why = "a file of its unit would be %s, and so would one of %s"
+			const why = "its unit and that of %[2]s would both create %[1]s"
 			name := path.Base(v.ops[i].To)
 			v.skip(CodeSameTarget, lang.Textf(why, name, first.recordPath()))
 			first.skip(CodeSameTarget, lang.Textf(why, name, v.recordPath()))

@@ -260,8 +260,8 @@ func TestPlans(t *testing.T) {
 			"files of one conflict are listed together", nil, tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/out/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1), {Path: "/in/b.mkv", Status: report.Unmatched}, tv("/in/c.mkv", 1, 1)},
 			[]string{
-				"same_target /in/a.mkv (would be Show (2020) S01E01 - Title 1, and so would /in/c.mkv)",
-				"same_target /in/c.mkv (would be Show (2020) S01E01 - Title 1, and so would /in/a.mkv)", "unmatched /in/b.mkv",
+				"same_target /in/a.mkv (/in/c.mkv would get the same name: Show (2020) S01E01 - Title 1)",
+				"same_target /in/c.mkv (/in/a.mkv would get the same name: Show (2020) S01E01 - Title 1)", "unmatched /in/b.mkv",
 			},
 		},
 		{
@@ -293,8 +293,8 @@ func TestPlans(t *testing.T) {
 			[]string{
 				"link Show S01E01.part1.mkv > " + show + "S01E01 - Title 1 - part1.mkv",
 				"link Show S01E01.part2.mkv > " + show + "S01E01 - Title 1 - part2.mkv",
-				"same_target /in/Show S01E02 Part 2.mkv (would be Show (2020) S01E02 - Title 2, and so would /in/b.mkv)",
-				"same_target /in/b.mkv (would be Show (2020) S01E02 - Title 2, and so would /in/Show S01E02 Part 2.mkv)",
+				"same_target /in/Show S01E02 Part 2.mkv (/in/b.mkv would get the same name: Show (2020) S01E02 - Title 2)",
+				"same_target /in/b.mkv (/in/Show S01E02 Part 2.mkv would get the same name: Show (2020) S01E02 - Title 2)",
 			},
 		},
 		{
@@ -310,8 +310,8 @@ func TestPlans(t *testing.T) {
 			"two files that say the same part", nil, tree("/in/Film 2001 CD2.avi", "/in/Film CD2.avi", "/out/"),
 			[]report.Record{film("/in/Film 2001 CD2.avi", 7), film("/in/Film CD2.avi", 7)},
 			[]string{
-				"same_target /in/Film 2001 CD2.avi (would be Film (2001) [tmdbid-7] - part2, and so would /in/Film CD2.avi)",
-				"same_target /in/Film CD2.avi (would be Film (2001) [tmdbid-7] - part2, and so would /in/Film 2001 CD2.avi)",
+				"same_target /in/Film 2001 CD2.avi (/in/Film CD2.avi would get the same name: Film (2001) [tmdbid-7] - part2)",
+				"same_target /in/Film CD2.avi (/in/Film 2001 CD2.avi would get the same name: Film (2001) [tmdbid-7] - part2)",
 			},
 		},
 		{
@@ -523,8 +523,8 @@ func TestPlans(t *testing.T) {
 			"two files of one episode", nil, tree("/in/a.mkv", "/in/b.mp4", "/out/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mp4", 1, 1)},
 			[]string{
-				"same_target /in/a.mkv (would be Show (2020) S01E01 - Title 1, and so would /in/b.mp4)",
-				"same_target /in/b.mp4 (would be Show (2020) S01E01 - Title 1, and so would /in/a.mkv)",
+				"same_target /in/a.mkv (/in/b.mp4 would get the same name: Show (2020) S01E01 - Title 1)",
+				"same_target /in/b.mp4 (/in/a.mkv would get the same name: Show (2020) S01E01 - Title 1)",
 			},
 		},
 		{
@@ -533,10 +533,10 @@ func TestPlans(t *testing.T) {
 			tree("/in/[A] Show - 01 [1080p].mkv", "/in/[A] Show - 01 [720p].mkv", "/out/"),
 			[]report.Record{tv("/in/[A] Show - 01 [1080p].mkv", 1, 1), tv("/in/[A] Show - 01 [720p].mkv", 1, 1)},
 			[]string{
-				"same_target /in/[A] Show - 01 [1080p].mkv (would be Show (2020) S01E01 - Title 1, and so would " +
-					"/in/[A] Show - 01 [720p].mkv)",
-				"same_target /in/[A] Show - 01 [720p].mkv (would be Show (2020) S01E01 - Title 1, and so would " +
-					"/in/[A] Show - 01 [1080p].mkv)",
+				"same_target /in/[A] Show - 01 [1080p].mkv (/in/[A] Show - 01 [720p].mkv " +
+					"would get the same name: Show (2020) S01E01 - Title 1)",
+				"same_target /in/[A] Show - 01 [720p].mkv (/in/[A] Show - 01 [1080p].mkv " +
+					"would get the same name: Show (2020) S01E01 - Title 1)",
 			},
 		},
 		{
