@@ -21,7 +21,7 @@ const (
 
 // Options are the settings of a Store. A zero field means its default.
 type Options struct {
-	// Class returns the class of a request, which determines how long its answer is kept; nil: nothing is cached.
+	// Class returns the class of a GET, which determines how long its answer is kept; nil: nothing is cached.
 	Class func(*http.Request) Class
 	// MaxSize limits the used pages of the database, in bytes. The default is 512 MiB. Above it, the store first removes
 	// expired records, and then those that were fetched longest ago.

@@ -104,7 +104,7 @@ func (t *Transport) Stored(ctx context.Context, u *url.URL, key string) (*Entry,
 }
 
 func (t *Transport) classOf(req *http.Request) Class {
-	if req.Body != nil && req.Body != http.NoBody {
+	if req.Method != "" && req.Method != http.MethodGet || req.Body != nil && req.Body != http.NoBody {
 		return Uncached
 	}
 	for _, h := range [...]string{"Range", "If-None-Match", "If-Modified-Since"} {

@@ -535,6 +535,33 @@ func TestRequestsWithDealingsOfTheirOwnPassThrough(t *testing.T) {
 	}
 }
 
+func TestOnlyGETIsAnsweredFromTheCacheWhateverTheClass(t *testing.T) {
+	up := &upstream{serve: always(200, endedBody)}
+	s, err := Open(t.TempDir(), Options{Class: func(*http.Request) Class { return Lists }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	tr := &Transport{Store: s, Next: up}
+	for method, want := range map[string]int{"POST": 2, "PUT": 2, "DELETE": 2, "HEAD": 2, "GET": 1} {
+		before := up.count()
+		for range 2 {
+			req, err := http.NewRequestWithContext(t.Context(), method, tvURL, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := tr.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+		}
+		if got := up.count() - before; got != want {
+			t.Errorf("%s: the upstream saw %d requests, want %d", method, got, want)
+		}
+	}
+}
+
 func TestUpstreamSeesTheRequestAndTheCallerKeepsIt(t *testing.T) {
 	clk := newClock()
 	var seen []string
