@@ -129,16 +129,13 @@ func (b *Backend) trustCached() {
 
 func (b *Backend) awaitTurn(ctx context.Context, wait time.Duration) (scriptReply, error) {
 	for {
-		timer := time.NewTimer(max(wait, 0) + time.Millisecond)
 		select {
 		case v := <-b.heartbeat.grantedTurns:
-			timer.Stop()
 			return v, nil
 		case <-ctx.Done():
-			timer.Stop()
 			b.giveUpTurn(0)
 			return scriptReply{}, ctx.Err()
-		case <-timer.C:
+		case <-time.After(max(wait, 0) + time.Millisecond):
 		}
 		v, err := b.run(tryScript, scriptCall{})
 		if err != nil || v.kind == "turn" {

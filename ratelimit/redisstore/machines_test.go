@@ -66,6 +66,70 @@ func TestAnOperatorReachesAllMachines(t *testing.T) {
 	}
 }
 
+// A process that starts while the server is lost knows what the last process of its machine knew at its end: what an
+// operator has stopped and tuned, the budget and a pause. What has ended since an earlier loss does not come back.
+func TestAProcessThatStartsAloneContinuesItsMachine(t *testing.T) {
+	m := newMachine(t, redistest.Start(t))
+	tu := ratelimit.Default()
+	tu.Budget = ratelimit.Budget{Requests: 10, Period: 24 * time.Hour}
+	run := func(do func(ratelimit.Operator, *ratelimit.Limiter)) {
+		t.Helper()
+		st, _ := m.open()
+		l, err := ratelimit.New(ratelimit.Config{Store: st, Tuning: tu})
+		must(t, err)
+		do(ratelimit.Operator{Store: st}, l)
+		must(t, l.Close())
+		must(t, st.Close())
+	}
+	alone := func() (st ratelimit.Status) {
+		t.Helper()
+		m.proxy.SetDown(true)
+		run(func(_ ratelimit.Operator, l *ratelimit.Limiter) {
+			var err error
+			st, err = l.Status(t.Context())
+			must(t, err)
+		})
+		m.proxy.SetDown(false)
+		return st
+	}
+	stop := func(o ratelimit.Operator, _ *ratelimit.Limiter) {
+		_, _, err := o.ForceCacheOnly(t.Context(), 0)
+		must(t, err)
+		must(t, o.Tune(t.Context(), map[string]string{"rate_base": "7"}, 0))
+	}
+	gateway := m.limiter(tu)
+	run(stop)
+	for _, down := range []bool{false, true} { // the gateway sees the stop, and takes it along when it goes alone
+		m.proxy.SetDown(down)
+		_, err := gateway.Status(t.Context())
+		must(t, err)
+	}
+	m.proxy.SetDown(false)
+	for back := false; !back; time.Sleep(50 * time.Millisecond) {
+		st, err := gateway.Status(t.Context())
+		must(t, err)
+		back = !st.Alone
+	}
+	must(t, gateway.Close())
+	must(t, m.stores[0].Close())
+	run(func(o ratelimit.Operator, l *ratelimit.Limiter) {
+		must(t, o.Reset(t.Context(), true))
+		p, err := l.Acquire(t.Context())
+		must(t, err)
+		wait := ratelimit.Wait{Duration: time.Minute, Present: true}
+		p.Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: wait})
+	})
+	st := alone()
+	left := time.Until(st.PauseUntil)
+	if st.State != ratelimit.Normal || len(st.Overrides) > 0 || left < 50*time.Second || left > 70*time.Second {
+		t.Errorf("after the stop: %v, overrides %v, a pause of %v", st.State, st.Overrides, left)
+	}
+	run(stop)
+	if st := alone(); st.State != ratelimit.CacheOnly || len(st.Overrides) != 1 || st.BudgetUsed != 1 {
+		t.Errorf("alone: %v, overrides %v, %d of the budget used", st.State, st.Overrides, st.BudgetUsed)
+	}
+}
+
 // What a machine did alone reaches the others as soon as the server is back, even if nobody asks there.
 func TestAnIdleMachineReturnsByItself(t *testing.T) {
 	server := redistest.Start(t)

@@ -64,9 +64,7 @@ var outcomeNames = [...]string{
 
 func (o Outcome) String() string { return enumName(o, outcomeNames[:], "Outcome") }
 
-func (o Outcome) isEvidence() bool { return o >= OK && o <= Network }
-
-func (o Outcome) failed() bool { return o.isEvidence() && o != OK }
+func (o Outcome) failed() bool { return o > OK && o <= Network }
 
 // Retryable reports whether a request with this outcome is worth repeating.
 func (o Outcome) Retryable() bool { return o.failed() || o == Deferred }

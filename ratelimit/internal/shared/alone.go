@@ -68,11 +68,24 @@ func (s *Store) detach(last *core.Snapshot, now core.Instant) {
 		return
 	}
 	a.fallback = s.opts.Fallback
+	s.moveToFallback(a.Isolation, last, s.outageDuration())
+}
+
+func (s *Store) moveToFallback(a *core.Isolation, last *core.Snapshot, silence time.Duration) {
 	elsewhere := func(process string) bool { return s.coordinator.Machines([]string{process}) > 1 }
-	_ = a.fallback.Update(context.Background(), func(at core.Instant, snap *core.Snapshot) error {
-		a.MoveTo(snap, at, last, time.Since(s.seenAt), s.outageDuration(), elsewhere)
+	_ = s.opts.Fallback.Update(context.Background(), func(at core.Instant, snap *core.Snapshot) error {
+		a.MoveTo(snap, at, last, time.Since(s.seenAt), silence, elsewhere)
 		return nil
 	})
+}
+
+// leaveToMachine copies the shared state to the machine's own, for processes that start while the coordinator can't be
+// reached. If another living process has used the machine's, it may be alone, and its own Close does this.
+func (s *Store) leaveToMachine() {
+	machine, ok := s.opts.Fallback.(core.Liveness)
+	if ok && s.coordinator != nil && s.alone == nil && s.hasWritten && machine.Living() <= 1 {
+		s.moveToFallback(new(core.Isolation), s.lastSnapshot(), 0)
+	}
 }
 
 func (s *Store) living() int {
@@ -118,15 +131,6 @@ func (s *Store) outageDuration() time.Duration {
 		return time.Since(lost)
 	}
 	return 0
-}
-
-func (a *detached) refreshFallback(ctx context.Context) {
-	if a.fallback == nil {
-		return
-	}
-	if at, there, err := core.ReadSnapshot(ctx, a.fallback); err == nil {
-		a.Refresh(at, there)
-	}
 }
 
 // machineCount returns into how many parts to divide the limits while the coordinator can't be reached: one for each

@@ -33,8 +33,10 @@ type result struct {
 
 // runShared runs a batch on the shared state. It returns an error if the shared state can't be used.
 func (s *Store) runShared(ctx context.Context, batch []*request) (trouble error) {
-	if s.alone != nil {
-		s.alone.refreshFallback(ctx)
+	if s.alone != nil && s.alone.fallback != nil {
+		if at, there, err := core.ReadSnapshot(ctx, s.alone.fallback); err == nil {
+			s.alone.Refresh(at, there)
+		}
 	}
 	var others peers
 	for range maxAttempts {

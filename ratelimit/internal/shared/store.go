@@ -124,7 +124,7 @@ func (s *Store) IsolationCause() error {
 	return s.alone.cause
 }
 
-// Close closes the backend and the fallback. It waits for the current update.
+// Close closes the backend and the fallback, which keeps what this process knows. It waits for the current update.
 func (s *Store) Close() error {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
@@ -132,6 +132,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
+	s.leaveToMachine()
 	var errs []error
 	for _, part := range []any{s.backend, s.opts.Fallback} {
 		if c, ok := part.(io.Closer); ok {
