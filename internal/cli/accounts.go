@@ -59,6 +59,9 @@ func printAccounts(f *factory, list []app.AccountView) error {
 		}
 		if q := a.Quota; q != nil {
 			quota = lang.Sprintf("%d+%d of %d/%s", q.Used, q.Reserved, q.Limit, q.Period)
+			if at, err := time.Parse(time.RFC3339, q.Renews); err == nil {
+				quota = lang.Sprintf("%s, renews %s", quota, ui.Clock(at))
+			}
 		}
 		keys := mapped(a.Keys, func(k app.KeyView) string { return fmt.Sprintf("%d %s", k.Number, lang.Say(k.Standing)) })
 		lines = append(lines, []string{

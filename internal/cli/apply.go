@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,9 +156,7 @@ func (a *applyRun) carryOut(ctx context.Context, cfg *config.Config, plan *organ
 		if err != nil {
 			return nil, explainApplyError(ctx, err, out)
 		}
-		if out.Run == "" {
-			out.Run = plan.ID
-		}
+		out.Run = cmp.Or(out.Run, plan.ID)
 		for _, r := range out.Results {
 			if a.onFileFailed != nil && (r.Status == apply.StatusRefused || r.Status == apply.StatusFailed) {
 				a.onFileFailed(r.Source)

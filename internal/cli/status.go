@@ -133,7 +133,10 @@ func (v statusView) rows() rows {
 	}
 	var out rows
 	out.add("upstream", "%s", v.baseURL)
-	if v.coordinator != "" {
+	switch {
+	case v.coordinator != "" && s.Alone:
+		out.add("coordinator", "%s can't be used, so this machine is alone", v.coordinator)
+	case v.coordinator != "":
 		out.add("coordinator", "%s", v.coordinator)
 	}
 	out.add("state", "%s", state)

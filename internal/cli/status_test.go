@@ -36,6 +36,8 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 	learned.Learned.Rate, learned.Learned.Since = 19.05, now
 	stated := learned
 	stated.Stated.Requests, stated.Stated.Period, stated.Stated.Since = 100, time.Minute, now
+	alone := status(ratelimit.Normal, ratelimit.ReasonProbeOK, time.Hour, 0)
+	alone.Alone = true
 	for _, c := range []struct {
 		name  string
 		s     ratelimit.Status
@@ -58,7 +60,7 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 		{
 			"long in Normal", status(ratelimit.Normal, ratelimit.ReasonProbeOK, time.Hour, 0),
 			[]string{"last 30 s", "0 of 16 in use", "at most 35 requests a second"},
-			[]string{"until", "nothing", "learned"},
+			[]string{"until", "nothing", "learned", "alone"},
 		},
 		{
 			"below a learned limit", learned,
@@ -68,6 +70,11 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 		{
 			"below a limit that the answers state", stated,
 			[]string{"100 requests in 1m, stated in the answers' RateLimit-Policy, last at ", "learned from 429s"},
+			nil,
+		},
+		{
+			"without the coordinator", alone,
+			[]string{"coordinator  redis://nas:6379 can't be used, so this machine is alone"},
 			nil,
 		},
 		{"fresh", status(ratelimit.Normal, ratelimit.ReasonFresh, time.Second, 0), []string{"last 30 s"}, []string{"began"}},
@@ -80,7 +87,7 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b strings.Builder
-			if err := (statusView{limiter: c.s}).rows().write(&b, 0); err != nil {
+			if err := (statusView{limiter: c.s, coordinator: "redis://nas:6379"}).rows().write(&b, 0); err != nil {
 				t.Fatal(err)
 			}
 			for _, want := range c.has {

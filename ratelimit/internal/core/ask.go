@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -205,10 +206,7 @@ func (a *attempt) takeTurn() {
 func (a *attempt) grantPermit() {
 	s, now, g := a.view.s, a.view.now, &a.grant
 	m := &s.address.machine
-	g.Lease = a.ask.Lease
-	if g.Lease <= 0 {
-		g.Lease = MaxLease
-	}
+	g.Lease = cmp.Or(max(a.ask.Lease, 0), MaxLease)
 	if m.probing() {
 		g.Lease = min(g.Lease, MaxProbeLease)
 	}

@@ -3,6 +3,7 @@
 package shared
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -92,12 +93,8 @@ func New(b Backend, opts Options) *Store {
 	if opts.Now == nil {
 		opts.Now = core.SystemInstant
 	}
-	if opts.Processes <= 0 {
-		opts.Processes = defaultProcesses
-	}
-	if opts.Patience <= 0 {
-		opts.Patience = DefaultPatience
-	}
+	opts.Processes = cmp.Or(max(opts.Processes, 0), defaultProcesses)
+	opts.Patience = cmp.Or(max(opts.Patience, 0), DefaultPatience)
 	s := &Store{
 		liveness: b, backend: b, owner: b.Owner(), opts: opts, turn: make(chan struct{}, 1), episodes: rand.Uint64() >> 34,
 	}
