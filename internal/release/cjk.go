@@ -46,6 +46,7 @@ func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 	switch r {
 	case '第', '제':
 		t, ok = p.readCounter(i, i+size)
+		ok = ok && (r == '第' || first || p.w.text[i+size] != ' ') // "형제 7화"
 	case '全':
 		n, w := numberAt(p.w.text[i+size:]) // "全24話"
 		unit, s := utf8.DecodeRuneInString(p.w.text[i+size+w:])
@@ -70,18 +71,18 @@ func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 		rest = strings.TrimLeft(rest, " .")
 		w := leadingDigits(rest)
 		t, ok = token{start: i, end: len(p.w.text) - len(rest) + w, tag: tagPart, num: atoi(rest[:w])}, found && w == 1
+		ok = ok && !strings.HasSuffix(p.w.text[:i], "아") // "아파트 7화"
 	}
 	if ok {
 		return t, true
 	}
 	for _, w := range lists().innerWords[r] {
-		end := i + len(w.text)
-		if !strings.HasPrefix(p.w.text[i:], w.text) {
-			continue
-		}
-		next, _ := utf8.DecodeRuneInString(p.w.text[end:])
-		if !w.wholeRun || first && (!isCJK(next) || next == '合') {
-			return token{start: i, end: end, tag: w.tag, weak: w.weak, num: w.season, word: w.wordInfo}, true
+		rest, found := strings.CutPrefix(p.w.text[i:], w.text)
+		next, _ := utf8.DecodeRuneInString(rest)
+		if found && (!w.wholeRun || first && (!isCJK(next) || next == '合')) {
+			return token{
+				start: i, end: i + len(w.text), tag: w.tag, weak: w.weak, num: w.season, word: w.wordInfo,
+			}, true
 		}
 	}
 	return t, false
@@ -178,10 +179,7 @@ func (p lexer) skipRangeSign(j int) (after int, ok bool) {
 }
 
 func (p lexer) skipSpaces(j int) int {
-	for j < len(p.w.text) && p.w.text[j] == ' ' {
-		j++
-	}
-	return j
+	return len(p.w.text) - len(strings.TrimLeft(p.w.text[j:], " "))
 }
 
 func numberAt(s string) (value, size int) {

@@ -14,8 +14,45 @@ func TestKoreanParts(t *testing.T) {
 		{"은빛 철도 2부 03화.mkv", "은빛 철도 e3 part2 episode"},
 		{"은빛 철도 1부.mkv", "은빛 철도 part1"},
 		{"은빛 철도 16부작 3회.mkv", "은빛 철도 e3 episode"},
+		{"은빛 철도 7회 2부.mkv", "은빛 철도 e7 part2 episode"},
+		{"은빛 아파트 7화.mkv", "은빛 아파트 e7 episode"},
+		{"은빛아파트 2기 7화.mkv", "은빛아파트 s2 e7 episode"},
+		{"은빛철도파트2 7화.mkv", "은빛철도 e7 part2 episode"},
 		{"1부터 10까지.mkv", "1부터 10까지"},
 	})
+}
+
+func TestKoreanHalvesOfAnEpisode(t *testing.T) {
+	for name, want := range map[string]bool{
+		"은빛 철도 7회 1부.mkv":                     true,
+		"은빛 철도 7회(2부).mkv":                    true,
+		"은빛 철도.E07.2부.230101.1080p-QT.mkv":    true,
+		"은빛 철도 7화 2쿨.mkv":                     false,
+		"은빛 철도 2부 7회.mkv":                     false,
+		"은빛 철도 E09 파트2.mkv":                   false,
+		"[Quiet] Silver Rail - 08 Part 2.mkv": false,
+	} {
+		if got := Parse(name).PartOfEpisode; got != want {
+			t.Errorf("%s: got %t, want %t", name, got, want)
+		}
+	}
+}
+
+func TestTitlesThatEndInTheOrdinalSign(t *testing.T) {
+	check(t, []row{
+		{"은빛 삼형제 7회.mkv", "은빛 삼형제 e7 episode"},
+		{"은빛사제 2기 7화.mkv", "은빛사제 s2 e7 episode"},
+		{"은빛철도제7화.mkv", "은빛철도 e7 episode"},
+		{"은빛 철도 제 7화.mkv", "은빛 철도 e7 episode"},
+	})
+}
+
+func TestKoreanFoldersThatSayNothing(t *testing.T) {
+	for _, folder := range []string{"다운로드", "미디어", "비디오", "동영상", "토렌트", "새 폴더", "한국 드라마"} {
+		if got := Parse(folder + "/230507 은빛철도 652회.mkv").Title; got != "은빛철도" {
+			t.Errorf("%s: got %q", folder, got)
+		}
+	}
 }
 
 func TestPreviewsOfAnEpisodeAreExtras(t *testing.T) {

@@ -287,10 +287,11 @@ func (p *markerStage) setPart(from, to, n int) {
 }
 
 // isPartOfEpisode reports whether the part is one of the episode, not of the season: it comes after season and episode,
-// or ends the episode's title. "08 Part 2" may be a cour.
+// ends the episode's title, or is a half of a Korean broadcast, "8회 2부". "08 Part 2" may be a cour.
 func (p *markerStage) isPartOfEpisode() bool {
 	i, at := slices.IndexFunc(p.w.tokens, func(t token) bool { return t.tag == tagPart }), p.episodeSpan
-	return p.part > 0 && !at.empty() && i >= at.to && (i > at.to || !p.seasonSpan.empty()) &&
+	return p.part > 0 && !at.empty() && i >= at.to &&
+		(i > at.to || !p.seasonSpan.empty() || strings.HasSuffix(p.w.lower(i), "부")) &&
 		!strings.ContainsAny(p.w.lower(i), "쿨ク") && !p.w.anyToken(span{i, min(i+2, len(p.w.tokens))}, func(k int) bool {
 		return leadingLetters(p.w.lower(k)) == "cour"
 	})
