@@ -26,34 +26,24 @@ func Queries(s Series, want Kind) []Query {
 	l := queryList{seen: map[Query]bool{}}
 	whole, bases, parts, pieces := searchTexts(s.Titles)
 	sortByLikelihood(whole, s.NotInIndex && s.Want != WantWork)
-	likely, others := whole[:min(len(whole), 2)], whole[min(len(whole), 2):]
-	for _, text := range likely {
-		l.add(first, text, s.Year)
-		l.add(first, text, 0)
+	n := min(len(whole), 2)
+	if n > 1 && len(parts) > 1 && len(splitByScript(s.Titles[0].Text)) == 2 {
+		n, bases = 1, slices.Concat(parts[:2], bases) // "기생충 Parasite": either, before the folder's name
 	}
-	for _, text := range bases {
-		l.add(first, text, 0)
-	}
+	l.add(first, whole[:n], s.Year, 0)
+	l.add(first, bases, 0)
 	if len(whole) > 0 {
-		l.add(second, whole[0], 0)
-		l.add(second, s.broaderFilmText(), 0)
+		l.add(second, []string{whole[0], s.broaderFilmText()}, 0)
 	}
-	for _, text := range others {
-		l.add(first, text, s.Year)
-		l.add(first, text, 0)
-	}
+	l.add(first, whole[n:], s.Year, 0)
 	if s.Want == WantWork {
 		return l.list // a part of the title is not certain enough for an extra
 	}
-	for _, text := range parts {
-		l.add(first, text, 0)
-	}
+	l.add(first, parts, 0)
 	if s.Want == WantMovie && s.Year != 0 && len(s.Titles) > 0 {
-		l.add(first, searchText(beforeFilmWord(s.Titles[0].Text)), s.Year)
+		l.add(first, []string{searchText(beforeFilmWord(s.Titles[0].Text))}, s.Year)
 	}
-	for _, text := range pieces {
-		l.add(first[:min(len(first), 1)], text, 0)
-	}
+	l.add(first[:min(len(first), 1)], pieces, 0)
 	return l.list
 }
 
@@ -73,14 +63,19 @@ type queryList struct {
 	seen map[Query]bool
 }
 
-func (l *queryList) add(kinds []Kind, text string, year int) {
-	for _, k := range kinds {
-		q := Query{Kind: k, Text: text, Year: year}
-		key := q
-		key.Text = strings.ToLower(text)
-		if text != "" && !l.seen[key] {
-			l.seen[key] = true
-			l.list = append(l.list, q)
+// add adds searches for each text, in each of the years, of each kind; the year 0 is none.
+func (l *queryList) add(kinds []Kind, texts []string, years ...int) {
+	for _, text := range texts {
+		for _, year := range years {
+			for _, k := range kinds {
+				q := Query{Kind: k, Text: text, Year: year}
+				key := q
+				key.Text = strings.ToLower(text)
+				if text != "" && !l.seen[key] {
+					l.seen[key] = true
+					l.list = append(l.list, q)
+				}
+			}
 		}
 	}
 }

@@ -52,6 +52,16 @@ func TestQueriesGoFromTheWholeTitleToItsParts(t *testing.T) {
 			[]string{"tv 灯守の町 Lantern 0", "tv 灯守の町 0", "tv Lantern 0", "tv 灯守の町Lantern 0"},
 		},
 		{
+			"two scripts in a folder", rel("등불지기 Lantern", as(release.Movie), of(2019), func(r *release.Release) {
+				r.Titles = append(r.Titles, release.Title{Text: "받은 것", From: release.FromFolder})
+			}), Movie,
+			[]string{
+				"movie 등불지기 Lantern 2019", "movie 등불지기 Lantern 0", "movie 등불지기 0", "movie Lantern 0",
+				"movie 받은 것 등불지기 Lantern 0", "movie 받은 것 2019", "movie 받은 것 0",
+				"movie 등불지기Lantern 0", "movie 받은것 0",
+			},
+		},
+		{
 			"a film's words", rel("Gekijouban Salt Harbor", as(release.Movie)), Movie,
 			[]string{"movie Gekijouban Salt Harbor 0", "movie salt harbor 0", "movie GekijoubanSaltHarbor 0"},
 		},
