@@ -195,7 +195,7 @@ func (o *organizeRun) readRecords() error {
 		case r.Type == "summary":
 			return nil
 		case r.Type != "match" || r.Path == "":
-			return bad("--from %s: line %d is not a record of match: its type is %s", ui.Printable(r.Type))
+			return bad("--from %s: line %d is not a record of match: its type is %q", r.Type)
 		case !slices.ContainsFunc(report.Statuses(), func(s report.StatusInfo) bool { return s.Status == r.Status }):
 			return bad("--from %s: line %d: %s is not a status", ui.Printable(string(r.Status)))
 		}

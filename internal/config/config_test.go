@@ -558,6 +558,7 @@ func TestNearest(t *testing.T) {
 	for in, want := range map[string]string{
 		"mtch": "match", "pasre": "parse", "verson": "version", "zzzzzz": "",
 		"par": "parse", "pa": "", "tpye": "type", "nope": "", "dest": "", "": "",
+		"매치": "", "없는주제": "", "리미터": "", // letters count, not bytes
 	} {
 		got, ok := Nearest(in, words)
 		if ok != (want != "") || ok && got != want {

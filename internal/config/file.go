@@ -264,7 +264,7 @@ func Nearest(word string, candidates []string) (string, bool) {
 		}
 	}
 	sameStart := word != "" && strings.HasPrefix(best, word[:1])
-	return best, best != "" && (bestDistance <= max(1, len(word)/3) || bestDistance == 2 && sameStart)
+	return best, best != "" && (bestDistance <= max(1, utf8.RuneCountInString(word)/3) || bestDistance == 2 && sameStart)
 }
 
 // pipeTimeout is how long ReadFile waits for the content of a pipe.

@@ -184,9 +184,9 @@ func TestABadPlanIsRefusedByItsLines(t *testing.T) {
 	for _, row := range []struct{ name, old, new, want string }{
 		{
 			"another format", "anivault plan 1", "anivault plan 2",
-			`line 1: a plan begins with "anivault plan 1", not with anivault plan 2`,
+			`line 1: a plan begins with "anivault plan 1", not with "anivault plan 2"`,
 		},
-		{"something else", example, "{}", `line 1: a plan begins with "anivault plan 1", not with {}`},
+		{"something else", example, "{}", `line 1: a plan begins with "anivault plan 1", not with "{}"`},
 		{"nothing", example, "", `line 1: the line "end" is missing, so the plan is incomplete: make it again`},
 		{"interrupted", "\nend\n", "\n", `line 33: the line "end" is missing, so the plan is incomplete: make it again`},
 		{

@@ -94,7 +94,7 @@ const afterEndMessage = "nothing may follow \"end\": delete it, or move \"end\" 
 func (p *parser) readLine() {
 	if p.line == 1 {
 		if strings.TrimRight(p.unread, " \t") != planFirstLine {
-			p.addProblem("a plan begins with %q, not with %s", planFirstLine, excerpt(p.unread, 60))
+			p.addProblem("a plan begins with %q, not with %q", planFirstLine, excerpt(p.unread, 60))
 		}
 		return
 	}
