@@ -47,6 +47,14 @@ func TestTitlesThatEndInTheOrdinalSign(t *testing.T) {
 	})
 }
 
+func TestNamesInAnotherEncoding(t *testing.T) {
+	check(t, []row{
+		{"\xb8\xf0\xb9\xfc\xc5\xc3\xbd\xc3 - 03.avi", "e3 episode"}, // in CP949; two of its bytes are "ý" in UTF-8
+		{"Pok\xe9mon - 03.mkv", "Pok\uFFFDmon e3 episode"},
+		{"은빛 철도/\xb9\xab\xba\xf9.E03.avi", "은빛 철도 e3 episode"},
+	})
+}
+
 func TestKoreanFoldersThatSayNothing(t *testing.T) {
 	for _, folder := range []string{"다운로드", "미디어", "비디오", "동영상", "토렌트", "새 폴더", "한국 드라마"} {
 		if got := Parse(folder + "/230507 은빛철도 652회.mkv").Title; got != "은빛철도" {

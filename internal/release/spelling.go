@@ -38,8 +38,8 @@ func normalizeName(s string) string {
 	return string(b)
 }
 
-// normalizeWidth replaces full-width letters and digits with ASCII, but keeps the wide punctuation of titles. Bytes
-// that are not UTF-8 become U+FFFD.
+// normalizeWidth replaces full-width letters and digits with ASCII, but keeps the wide punctuation of titles. In a name
+// that is not UTF-8, all that is not ASCII becomes U+FFFD: two bytes of another encoding may look like a letter.
 func normalizeWidth(s string) string {
 	i := 0
 	for i < len(s) && s[i] >= ' ' && s[i] < 0x7F { // a quick check, because most names are ASCII
@@ -48,7 +48,10 @@ func normalizeWidth(s string) string {
 	if !strings.ContainsFunc(s[i:], func(r rune) bool { return !isStableUnderNFC(r) }) {
 		return s
 	}
-	s = norm.NFC.String(strings.Map(normalizeRune, strings.ToValidUTF8(s, "\uFFFD")))
+	if !utf8.ValidString(s) {
+		s = notASCII().ReplaceAllString(s, "\uFFFD")
+	}
+	s = norm.NFC.String(strings.Map(normalizeRune, s))
 	if strings.ContainsFunc(s, isHalfwidthKana) {
 		s = halfwidthKana().ReplaceAllStringFunc(s, norm.NFKC.String) // NFKC also composes the voicing marks
 	}
@@ -72,6 +75,7 @@ func replaceCrosses(s string) string {
 }
 
 var (
+	notASCII      = lazyregexp.New(`[^\x00-\x7F]+`)
 	crossedDigits = lazyregexp.New(`([0-9])[хХ×]([0-9])`)
 	halfwidthKana = lazyregexp.New(`[ｦ-ﾟ]+`)
 )
