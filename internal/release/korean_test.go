@@ -69,6 +69,13 @@ func TestPreviewsOfAnEpisodeAreExtras(t *testing.T) {
 		{"은빛 철도 2회 예고편 [1080p].mkv", "은빛 철도 e2 PV extra"},
 		{"銀色鉄道 第1話 予告.mkv", "銀色鉄道 e1 PV extra"},
 		{"은빛 철도 3회 예고편의 비밀.mkv", "은빛 철도 e3 episode"},
+		{"은빛 철도 3회 선공개.mp4", "은빛 철도 e3 PV extra"},
+		{"은빛 철도 3회 메이킹.mp4", "은빛 철도 e3 PV extra"},
+		{"은빛 철도 (2019) 메이킹.mp4", "은빛 철도 y2019 PV extra"},
+		{"은빛 철도 3회 티저의 비밀.mkv", "은빛 철도 e3 episode"},
+		{"메이킹 3화.mkv", "메이킹 e3 episode"},
+		{"은빛 철도 풀버전.mp4", "은빛 철도"},
+		{"은빛 철도 고화질.mp4", "은빛 철도"},
 	})
 }
 
