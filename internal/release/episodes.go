@@ -34,6 +34,10 @@ func markEpisodeWord(p *markerStage, i int) bool {
 	}
 	p.episodeSpan = p.markBytes(i, end, tagEpisode)
 	p.episodes = episodes
+	if p.w.isPlainNumber(i-1) && p.w.gapBefore(i) == "-" && len(episodes) == 1 && i > 1 &&
+		(p.w.isZeroPadded(i-1) || p.w.tagAt(i-2) == tagSeason) && p.w.tokens[i-1].num < int(episodes[0]) {
+		p.setEpisodes(i-1, p.episodeSpan.to, p.w.tokens[i-1].num, int(episodes[0])) // "1기 01-E03화", of a template
+	}
 	p.readChapters(i)
 	return true
 }
@@ -165,10 +169,7 @@ func (p *markerStage) readChapters(i int) {
 		return
 	}
 	p.seasons = []int{first / 100}
-	p.episodes = nil
-	for v := first % 100; v <= last%100; v++ {
-		p.episodes = append(p.episodes, float64(v))
-	}
+	p.setEpisodes(p.episodeSpan.from, p.episodeSpan.to, first%100, last%100)
 }
 
 // markNumberBeforeWord marks an episode number before a word for episode: "7. Bölüm", "21.ser", "12 серия",

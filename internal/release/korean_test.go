@@ -38,6 +38,16 @@ func TestKoreanHalvesOfAnEpisode(t *testing.T) {
 	}
 }
 
+func TestRangesThatATemplateWrites(t *testing.T) {
+	check(t, []row{
+		{"은빛 철도 1기 01-E03화.mkv", "은빛 철도 s1 e1-3 episode"},
+		{"은빛 철도 시즌2 10-E11회.mkv", "은빛 철도 s2 e10-11 episode"},
+		{"Silver Rail Season 1 01-E02.mkv", "Silver Rail s1 e1-2 episode"},
+		{"은빛 철도 3-E05.mkv", "은빛 철도 3 e5 episode"},
+		{"은빛 철도 01-E03화.mkv", "은빛 철도 e1-3 episode"},
+	})
+}
+
 func TestTitlesThatEndInTheOrdinalSign(t *testing.T) {
 	check(t, []row{
 		{"은빛 삼형제 7회.mkv", "은빛 삼형제 e7 episode"},
