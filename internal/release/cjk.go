@@ -67,15 +67,17 @@ func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 			t, ok = p.readNumberAfterWord(i, tagEpisode, "에피소드", "エピソード")
 		}
 	case '파':
-		rest, found := strings.CutPrefix(p.w.text[i:], "파트")
-		rest = strings.TrimLeft(rest, " .")
-		w := leadingDigits(rest)
-		t, ok = token{start: i, end: len(p.w.text) - len(rest) + w, tag: tagPart, num: atoi(rest[:w])}, found && w == 1
-		ok = ok && !strings.HasSuffix(p.w.text[:i], "아") // "아파트 7화"
+		t, ok = p.readNumberAfterWord(i, tagPart, "파트")
+		ok = ok && t.num < 10 && !strings.HasSuffix(p.w.text[:i], "아") // "아파트 7화"
 	}
 	if ok {
 		return t, true
 	}
+	return p.innerWordAt(i, r, first)
+}
+
+// innerWordAt reads a word without spaces around it, such as "特典", at byte i.
+func (p lexer) innerWordAt(i int, r rune, first bool) (token, bool) {
 	for _, w := range lists().innerWords[r] {
 		rest, found := strings.CutPrefix(p.w.text[i:], w.text)
 		next, _ := utf8.DecodeRuneInString(rest)
@@ -85,7 +87,7 @@ func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 			}, true
 		}
 	}
-	return t, false
+	return token{}, false
 }
 
 // hanCounterAt reads a counter with a Han numeral: "二期", "四月新番". Inside a longer run, "四季" is a word.
@@ -172,10 +174,8 @@ func (p lexer) skipRangeSign(j int) (after int, ok bool) {
 			return len(p.w.text) - len(strings.TrimPrefix(after, "第")), true
 		}
 	}
-	if !strings.HasPrefix(rest, "-") && !strings.HasPrefix(rest, "~") {
-		return j, false
-	}
-	return len(p.w.text) - len(strings.TrimPrefix(strings.TrimLeft(rest, "-~"), "第")), true
+	last := strings.TrimLeft(rest, "-~")
+	return len(p.w.text) - len(strings.TrimPrefix(last, "第")), last != rest
 }
 
 func (p lexer) skipSpaces(j int) int {
