@@ -34,7 +34,7 @@ type Upstream struct {
 
 // OpenUpstream builds the chain of transports. It sends nothing.
 func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Limiter, opts Options) (*Upstream, error) {
-	network, err := newNetworkTransport(cfg)
+	network, err := NewNetworkTransport(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,8 @@ func (u *Upstream) Close() error {
 	return nil
 }
 
-func newNetworkTransport(cfg *config.Config) (*http.Transport, error) {
+// NewNetworkTransport returns the last transport of the chain, or a *config.Error about the setting tmdb.ca_file.
+func NewNetworkTransport(cfg *config.Config) (*http.Transport, error) {
 	// This timeout is a second longer than the limiter's, which thus ends a try first and returns its own error.
 	options := tmdb.TransportOptions{Proxy: http.ProxyFromEnvironment, Timeout: cfg.Tuning.RequestTimeout + time.Second}
 	if !cfg.AsksTMDB() {

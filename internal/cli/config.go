@@ -16,6 +16,7 @@ import (
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/tmdb"
 )
@@ -37,6 +38,12 @@ func newConfigValidate(f *factory) *cobra.Command {
 			for _, e := range bad.Others { // the first error is returned, so it is printed last
 				printMessage(f.streams, e.Text())
 			}
+		}
+		if err == nil {
+			_, caErr := app.NewNetworkTransport(cfg)
+			_, layoutErr := organize.NewLayout(organize.CustomLayout, cfg.Organize.Template)
+			err = cmp.Or(checkOutput("log file", cfg.Log.File), checkOutput("metrics file", cfg.Metrics.File),
+				checkOutput("metrics textfile", cfg.Metrics.Textfile), caErr, templateError(cfg, layoutErr))
 		}
 		if err == nil {
 			f.say("configuration is valid (%s)\n", cfg.Dirs.ConfigFile)

@@ -270,28 +270,17 @@ func fixUnlessDiskFull(err error, fix lang.Text) lang.Text {
 
 // checkFolder makes the folder, writes a file in it, and checks who else can write to it.
 func checkFolder(dir string) finding {
-	bad := func(err error) finding {
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = probeFolder(dir)
+	}
+	info, statErr := os.Stat(dir)
+	if err = cmp.Or(err, statErr); err != nil {
 		if where, ok := errors.AsType[*fs.PathError](err); ok && where.Path == dir {
 			err = fmt.Errorf("%s: %w", where.Op, where.Err) // the message begins with the folder
 		}
 		return failedFinding(lang.Textf("%s: %s", dir, err), fixUnlessDiskFull(err,
 			"make it writable for you, or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR"))
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return bad(err)
-	}
-	f, err := os.CreateTemp(dir, ".doctor-*")
-	if err != nil {
-		return bad(err)
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString("anivault")
-	if err = errors.Join(err, f.Close()); err != nil {
-		return bad(err)
-	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return bad(err)
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 && info.Mode()&os.ModeSetgid == 0 && filepath.Separator == '/' {
 		state := lang.Textf("%s: others can write to it (%s)", dir, mode)

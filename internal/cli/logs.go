@@ -109,7 +109,7 @@ func (l *logs) Close() error {
 
 // startMetrics writes metrics until stop is called, which writes the last ones. Errors of writing are only warnings.
 func (f *factory) startMetrics(cfg *config.Config, counts *metrics.Metrics) (stop func() error, err error) {
-	if err := checkTextfile(cfg.Metrics.Textfile); err != nil {
+	if err := checkOutput("metrics textfile", cfg.Metrics.Textfile); err != nil {
 		return nil, err
 	}
 	closeFile := func() error { return nil }
@@ -142,7 +142,7 @@ func (f *factory) startMetrics(cfg *config.Config, counts *metrics.Metrics) (sto
 // is a file name for the hint.
 func checkWritable(flag, path, example string) error {
 	switch reason, hint := unwritableReason(path, example); {
-	case path == "", reason == "":
+	case reason == "":
 		return nil
 	case path == "-":
 		return usagef(hint, "%s: %s", flag, reason)
@@ -151,18 +151,19 @@ func checkWritable(flag, path, example string) error {
 	}
 }
 
-func checkTextfile(path string) error {
-	if path == "" {
-		return nil
-	}
+// checkOutput is checkWritable for the path of a setting.
+func checkOutput(name, path string) error {
 	if reason, hint := unwritableReason(path, "anivault.prom"); reason != "" {
-		return &config.Error{Name: "metrics textfile", Value: path, Reason: lang.Textf("%s; %s", reason, hint)}
+		return &config.Error{Name: name, Value: path, Reason: lang.Textf("%s; %s", reason, hint)}
 	}
 	return nil
 }
 
 func unwritableReason(path, example string) (reason, hint lang.Text) {
-	if path == "-" {
+	switch path {
+	case "":
+		return "", ""
+	case "-":
 		return "stdout carries the results", lang.Textf("name a file, such as %s", example)
 	}
 	target := path
@@ -175,20 +176,22 @@ func unwritableReason(path, example string) (reason, hint lang.Text) {
 		return "is a folder", lang.Textf("give a file in it, such as %s", ui.Printable(filepath.Join(path, example)))
 	case err == nil && !info.Mode().IsRegular(): // a device or a pipe
 		return "", ""
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return cannotWriteReason, writableHint
-	}
-	probe, err := os.CreateTemp(filepath.Dir(target), ".anivault-*")
-	if err == nil {
-		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+	case err == nil, errors.Is(err, fs.ErrNotExist):
+		err = probeFolder(filepath.Dir(target))
 	}
 	if err != nil {
-		return cannotWriteReason, writableHint
+		return "cannot be written", "name a file in a folder that you can write to"
 	}
 	return "", ""
 }
 
-const (
-	cannotWriteReason = "cannot be written"
-	writableHint      = "name a file in a folder that you can write to"
-)
+// probeFolder writes a file in a folder and removes it.
+func probeFolder(dir string) error {
+	f, err := os.CreateTemp(dir, ".anivault-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString("anivault")
+	return errors.Join(err, f.Close())
+}

@@ -179,7 +179,7 @@ func (o *organizeRun) prepare(cmd *cobra.Command, args []string) error {
 	set := o.cfg.Organize
 	layout, err := organize.NewLayout(set.Layout, set.Template)
 	if err != nil {
-		return o.templateError(err)
+		return templateError(o.cfg, err)
 	}
 	order := o.cfg.Match.Order
 	if why := layout.RefuseOrder(order); why != "" {
@@ -223,12 +223,12 @@ func (o *organizeRun) prepare(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (o *organizeRun) templateError(err error) error {
+func templateError(cfg *config.Config, err error) error {
 	bad, ok := errors.AsType[*organize.TemplateError](err)
 	if !ok {
 		return err
 	}
-	t := o.cfg.Organize.Template
+	t := cfg.Organize.Template
 	names := map[string]string{t.Show: "show", t.Season: "season", t.Movie: "movie", t.Episode: "episode"}
 	reason := lang.Textf("%s, at character %d", bad.Problem, bad.Position)
 	if bad.Field != "" {
@@ -237,7 +237,7 @@ func (o *organizeRun) templateError(err error) error {
 			reason = lang.Textf("%s; did you mean %s?", reason, "{"+near+"}")
 		}
 	}
-	return o.cfg.ErrorFor("organize.template."+names[bad.Template], reason)
+	return cfg.ErrorFor("organize.template."+names[bad.Template], reason)
 }
 
 func (o *organizeRun) Match(r report.Record) error {

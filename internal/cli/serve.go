@@ -47,7 +47,7 @@ func newServeCheck(f *factory) *cobra.Command {
 			return err
 		}
 		addresses, clients := strings.Join(cfg.Serve.Listen, ", "), lang.Count(len(cfg.Serve.Clients), "client")
-		if err = checkTextfile(cfg.Metrics.Textfile); err == nil {
+		if err = checkOutput("metrics textfile", cfg.Metrics.Textfile); err == nil {
 			cfg.Serve.Listen, cfg.Serve.AdminListen, cfg.Metrics.Textfile = nil, "", "" // the gateway that runs has them
 			err = runServe(f, c.cmd, cfg, offline, true)
 		}
