@@ -31,8 +31,8 @@ const timeoutGrace = time.Second
 // It reads each response body into memory before it releases the permit, so a slot does not wait for the caller's
 // Close. It retries idempotent requests (RFC 9110, section 9.2.2) that end as Throttled, Server or Network, if their
 // body can be sent again, at most Tuning.MaxRetries times. After the last retry, or if Tuning.MaxWait leaves no time
-// for another, it returns the last response or error. If the body of a response that is not 2xx breaks off or is too
-// large, it returns the status with the part that it has read, and no error.
+// for another, it returns the last response or error; after a 429 with a longer pause, a *BlockedError. If the body of
+// a response that is not 2xx breaks off or is too large, it returns the status with what it has read, and no error.
 //
 // Errors: those of Limiter.Acquire, *RequestTimeoutError, *BodyTooLargeError,
 // those of Base, and the context's error for a request that its caller gave up.
