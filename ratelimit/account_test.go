@@ -434,7 +434,8 @@ func TestTheTransportTakesAnotherKey(t *testing.T) {
 			},
 		}
 		get := func() int {
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x/", nil)
+			prefer := Request{Prefer: Preference{Account: "a2", Key: FingerprintOf("a20")}, PreferFor: time.Second}
+			req, err := http.NewRequestWithContext(With(t.Context(), prefer), http.MethodGet, "http://x/", nil)
 			must(t, err)
 			resp, err := tr.RoundTrip(req)
 			must(t, err)

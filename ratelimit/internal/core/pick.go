@@ -193,18 +193,18 @@ func (v view) pickPreferred(preference *Preference, candidates []candidate) (p p
 	if i < 0 || !slices.Contains(candidates[i].config.Keys, preference.Key) || candidates[i].account == nil {
 		return p, false
 	}
-	c := &candidates[i]
+	c := candidates[i] // a copy: without the preference, the account's free key counts
 	c.key = c.account.findKey(preference.Key)
 	switch {
 	case preference.Test:
-		p.useCandidate(c)
+		p.useCandidate(&c)
 		p.why = ByTest
 	case !c.usable || c.key == nil || c.key.standing.Unusable() || c.cause != ReasonNone && c.cause != ReasonAccount:
 		return p, false
 	case c.cause == ReasonAccount || !v.isKeyFree(c.key, &c.limits):
 		p = pick{cause: ReasonAccount, state: v.s.address.machine.state, pinned: c.key, full: []string{c.config.Name}}
 	default:
-		p.useCandidate(c)
+		p.useCandidate(&c)
 		p.why, p.wait = BySticky, v.paceWait(c.account, &c.limits)
 	}
 	return p, true
