@@ -284,7 +284,7 @@ func AllUnusable(cfg *config.Config, st ratelimit.Status) bool {
 	pool := cfg.EffectiveAccounts()
 	return len(pool) > 0 && !slices.ContainsFunc(pool, func(a config.Account) bool {
 		v := st.ForAccount(a.Account)
-		blocked := v.HasMachine && (v.State == ratelimit.CacheOnly || v.State == ratelimit.Sleep && v.Until.After(st.At))
+		blocked := v.HasMachine && (v.State == ratelimit.CacheOnly || v.Until.After(st.At))
 		return v.Unusable == ratelimit.ReasonNone && !blocked && (!v.Quota.On() || v.QuotaUsed < v.Quota.Requests)
 	})
 }
@@ -294,8 +294,7 @@ func viewAccount(st ratelimit.Status, account ratelimit.Account) AccountView {
 	best := v.Standing()
 	out := AccountView{
 		Name: v.Name, Priority: account.Priority, Enabled: v.Enabled, Standing: best.Standing.String(),
-		Since:   ui.Timestamp(best.Since),
-		Running: v.Running, Limit: v.Slots, KeyLimit: v.KeySlots, Rate: v.Rate,
+		Since: ui.Timestamp(best.Since), Running: v.Running, Limit: v.Slots, KeyLimit: v.KeySlots, Rate: v.Rate,
 		Quota: ViewQuota(v.Quota, v.QuotaUsed, v.QuotaReserved, v.QuotaRenews), Keys: []KeyView{},
 		Overrides: ViewOverrides(v.Overrides),
 	}
@@ -310,6 +309,8 @@ func viewAccount(st ratelimit.Status, account ratelimit.Account) AccountView {
 	case v.Unusable == ratelimit.ReasonNone && v.HasMachine && v.State != ratelimit.Normal:
 		out.Standing, out.Reason = v.State.String(), v.Cause.String()
 		out.Since, out.Until = ui.Timestamp(v.Since), ui.Timestamp(v.Until)
+	case v.Unusable == ratelimit.ReasonNone && v.HasMachine && v.Until.After(st.At):
+		out.Reason, out.Until = ratelimit.ReasonPause.String(), ui.Timestamp(v.Until)
 	}
 	return out
 }

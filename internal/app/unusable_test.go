@@ -19,6 +19,8 @@ func TestAccountsThatCanTakeNoRequest(t *testing.T) {
 		{"asleep", "asleep", true},
 		{"asleep", "due", false}, // one may probe
 		{"blocked", "fine", false},
+		{"paused", "asleep", true},
+		{"paused", "due", false},
 	} {
 		cfg, st := &config.Config{}, ratelimit.Status{At: now}
 		for i, how := range []string{c.one, c.two} {
@@ -31,6 +33,8 @@ func TestAccountsThatCanTakeNoRequest(t *testing.T) {
 				view.State = ratelimit.CacheOnly
 			case "asleep":
 				view.State, view.Until = ratelimit.Sleep, now.Add(time.Minute)
+			case "paused":
+				view.State, view.Until = ratelimit.Normal, now.Add(time.Minute)
 			case "due":
 				view.State, view.Until = ratelimit.Sleep, now.Add(-time.Second)
 			case "spent":
@@ -40,6 +44,10 @@ func TestAccountsThatCanTakeNoRequest(t *testing.T) {
 		}
 		if got := AllUnusable(cfg, st); got != c.want {
 			t.Errorf("%s and %s: unusable %v", c.one, c.two, got)
+		}
+		v := ViewAccounts(cfg, st)[0] // and a pause is shown
+		if paused := v.Reason == "pause" && v.Until != ""; paused != (c.one == "paused") {
+			t.Errorf("%s: %+v", c.one, v)
 		}
 	}
 }

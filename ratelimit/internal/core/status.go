@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -186,12 +187,10 @@ func (v view) accountStatuses() (list []AccountStatus) {
 		l, use, running := v.limitsOf(a), a.quota.current(v.now), q.leasesOfAccount(a)
 		st := AccountStatus{
 			Name: a.name, Enabled: l.enabledOverride == nil || *l.enabledOverride, Overridden: l.enabledOverride != nil,
-			HasMachine: l.hasOwnMachine, Running: running, Rate: l.pace(v.t, v.now).rate, Slots: l.slots, KeySlots: l.keySlots,
+			HasMachine: l.hasOwnMachine, Running: running, Slots: l.slots, KeySlots: l.keySlots,
+			Rate:  cmp.Or(l.pace(v.t, v.now).rate, min(l.rate, v.t.RateBase)), // the configured rate during a block
 			Quota: l.quota, QuotaUsed: use.used, QuotaReserved: running, QuotaRenews: clock.wallTime(use.end()),
 			Overrides: clock.publicOverrides(a.overrides),
-		}
-		if st.Rate == 0 { // show the configured rate during a block
-			st.Rate = min(l.rate, v.t.RateBase)
 		}
 		if l.hasOwnMachine {
 			st.Block = l.machine.block(clock)
