@@ -82,9 +82,7 @@ func (p lexer) innerWordAt(i int, r rune, first bool) (token, bool) {
 		rest, found := strings.CutPrefix(p.w.text[i:], w.text)
 		next, _ := utf8.DecodeRuneInString(rest)
 		if found && (!w.wholeRun || first && (!isCJK(next) || next == '合')) {
-			return token{
-				start: i, end: i + len(w.text), tag: w.tag, weak: w.weak, num: w.season, word: w.wordInfo,
-			}, true
+			return token{start: i, end: i + len(w.text), tag: w.tag, weak: w.weak, num: w.season, word: w.wordInfo}, true
 		}
 	}
 	return token{}, false

@@ -238,6 +238,8 @@ func (p *markerStage) markSeasonCounter(i int) {
 	switch {
 	case p.w.tagAt(i-1) == tagExtra && strings.HasSuffix(p.w.word(i), "弾"): // "PV第2弾"
 		t.tag = tagPromo
+	case strings.HasSuffix(p.w.word(i), "부") && p.w.tagAt(i-1) == tagEpisode: // "제7회 제2부"
+		t.tag, p.part = tagPart, t.num
 	case p.w.isFilmCounter(i):
 		t.tag = noTag
 	case p.isIssue(i):

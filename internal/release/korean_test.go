@@ -15,6 +15,7 @@ func TestKoreanParts(t *testing.T) {
 		{"은빛 철도 1부.mkv", "은빛 철도 part1"},
 		{"은빛 철도 16부작 3회.mkv", "은빛 철도 e3 episode"},
 		{"은빛 철도 7회 2부.mkv", "은빛 철도 e7 part2 episode"},
+		{"은빛 철도 제7회 제2부.mkv", "은빛 철도 e7 part2 episode"},
 		{"은빛 아파트 7화.mkv", "은빛 아파트 e7 episode"},
 		{"은빛아파트 2기 7화.mkv", "은빛아파트 s2 e7 episode"},
 		{"은빛철도파트2 7화.mkv", "은빛철도 e7 part2 episode"},
