@@ -41,11 +41,8 @@ func (n numberings) forFile(files []File, p *placer) numbering {
 	slices.Sort(all.numbers)
 	all.numbers = slices.Compact(all.numbers)
 	all.startsAnew = p.season == 0 && p.part == 0 && startsAnewInHundreds(all.numbers)
-	out := numbering{strategy: -1, startsAnew: all.startsAnew}
-	if len(all.numbers) > 0 {
-		out.lastNumber = slices.Max(all.numbers)
-		all.folderLast = out.lastNumber
-	}
+	all.folderLast = slices.Max(append([]int{0}, all.numbers...))
+	out := numbering{strategy: -1, lastNumber: all.folderLast, startsAnew: all.startsAnew}
 	if len(all.numbers) > 1 && len(files) > 1 && len(p.episodes) > 0 {
 		out.strategy, _ = all.tryStrategies(-1)
 	}

@@ -246,6 +246,8 @@ func (p *markerStage) markSeasonCounter(i int) {
 		p.markCounter(i)
 	case len(p.seasons) == 0:
 		p.markSeasons(i)
+	case len(p.seasons) == 1 && p.seasons[0] == 1 && p.seasonSpan == p.episodeSpan && i < p.seasonSpan.from && t.num > 0:
+		p.seasons = []int{t.num} // "題 第2季 S01E05"
 	}
 }
 

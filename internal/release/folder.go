@@ -235,7 +235,8 @@ func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	for i := range f.Titles {
 		f.Titles[i].From = from
 	}
-	if r.Folder.Seasons == nil && len(f.Seasons) > 0 {
+	if len(f.Seasons) > 0 && (r.Folder.Seasons == nil ||
+		slices.Equal(r.Folder.Seasons, []int{1}) && len(f.Seasons) == 1 && len(f.Episodes) == 0) { // "Title S2/S1"
 		r.Folder.Seasons = f.Seasons
 	}
 	r.IDs = append(r.IDs, f.IDs...)

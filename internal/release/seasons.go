@@ -304,8 +304,10 @@ func (p *markerStage) readAfterSeason(i int, start cursor, season, width int) bo
 	d.skipAny(" ._-", 3)
 	if episodes, end, ok := p.readEpisodes(d, "", true); ok && len(p.episodes) == 0 {
 		at := p.markBytes(i, end, tagEpisode)
-		p.seasons, p.episodes = seasons, episodes
-		p.seasonSpan, p.episodeSpan = at, at
+		if len(p.seasons) != 1 || p.seasons[0] == 0 || !slices.Equal(seasons, []int{1}) { // not "Title 2nd Season S01E05"
+			p.seasons = seasons
+		}
+		p.episodes, p.seasonSpan, p.episodeSpan = episodes, at, at
 		return true
 	}
 	if n, w, ok := c.readTightEpisode(); ok && w != width && len(seasons) == 1 && len(p.episodes) == 0 {
