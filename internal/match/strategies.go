@@ -113,11 +113,10 @@ func placeBySeasonDigit(p *placer) placement {
 			slotsByNumber(seasonSlots(p.episodes, p.season), []int{n}) == nil
 	}
 	list := pickSlots(p.episodes, p.numbers, func(n int) int {
-		own := func(s slot) bool { return s.season == n/100 && s.episode.Number == n%100 }
 		if !p.startsAnew && !ofFolder(n) {
 			return -1
 		}
-		return slices.IndexFunc(p.episodes, own)
+		return slices.IndexFunc(p.episodes, func(s slot) bool { return s.season == n/100 && s.episode.Number == n%100 })
 	})
 	return p.placementAt(list, viaSeason, "the number begins with the season")
 }
