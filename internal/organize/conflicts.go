@@ -241,24 +241,22 @@ func versionLabels(group []*video) []string {
 
 func labelsFromFields(group []*video, first, second int) []string {
 	var labels []string
-	for _, v := range group {
+	for i, v := range group {
 		if v.tags == nil {
 			return nil
 		}
 		var words []string
 		for _, field := range slices.Compact([]int{first, second}) {
-			word := versionFields[field](v.tags)
-			if word != "" {
+			if word := versionFields[field](v.tags); word != "" {
 				words = append(words, word)
 			} else if field > 0 {
 				return nil
 			}
 		}
-		label := ""
+		labels = append(labels, "")
 		if len(words) > 0 {
-			label = " - [" + strings.Join(words, " ") + "]"
+			labels[i] = " - [" + strings.Join(words, " ") + "]"
 		}
-		labels = append(labels, label)
 	}
 	return labelsIfDistinct(labels)
 }

@@ -47,10 +47,14 @@ func (p *Planner) compareWithExisting() (renamed []*video) {
 	for _, v := range absent {
 		var others []*existingVideo
 		own := p.opts.Layout.hasOwnFolder(v.work.Kind) && v.entry.folder.path != "."
+		place := joinPath(p.opts.Targets[v.target].Path, v.entry.folder.path)
 		searched = p.folders.appendSearched(searched[:0], v)
 		for _, at := range searched {
-			shared := !own || v.work.Kind == "movie" && !IsBelow(at.path, v.entry.folder.path)
-			others = append(others, p.folders.contents(v.target, at).videosOfSameWork(v, own && at == v.entry.folder, shared)...)
+			show, isShared := "", !own || v.work.Kind == "movie"
+			if own && IsBelow(at.path, v.entry.folder.path) {
+				show, isShared = place, false
+			}
+			others = append(others, p.folders.contents(v.target, at).videosOfSameWork(v, show, isShared)...)
 		}
 		if p.opts.SkipCode != nil {
 			v.code = p.opts.SkipCode(v.item)
@@ -217,38 +221,42 @@ func (f *folder) existingVideos() []existingVideo {
 }
 
 // videosOfSameWork returns the videos in a folder that hold the same episode or film. It omits other parts of it. In
-// the folder of a film, all do. In a shared folder, the name of the work counts.
-func (f *folder) videosOfSameWork(v *video, isOwn, isShared bool) (out []*existingVideo) {
+// the folder of a film, all do. In a shared folder, the name of the work counts. own is the path of the work's folder
+// if f is that or below it.
+func (f *folder) videosOfSameWork(v *video, own string, isShared bool) (out []*existingVideo) {
 	videos := f.existingVideos()
 	for i := range videos {
 		e := &videos[i]
 		if isShared && !v.isNamedBy(e) {
 			continue
 		}
-		if v.work.Kind == "tv" && !f.holdsEpisode(e, v, isOwn) {
+		if v.work.Kind == "tv" && !f.holdsEpisode(e, v, own) {
 			continue
 		}
-		if v.label != "" {
-			if part := partInName(e.Name, e.Part); part > 0 && part != v.partNumber() {
-				continue
-			}
+		if part := partInName(e.Name, e.Part); v.label != "" && part > 0 && part != v.partNumber() {
+			continue
 		}
 		out = append(out, e)
 	}
 	return out
 }
 
-// holdsEpisode reports whether a video in a folder holds an episode of v. In the show's own folder, a number without a
-// season is absolute if that order is known, else of season 1. In a season's folder, such numbers are absolute if all
-// lie behind the earlier seasons.
-func (f *folder) holdsEpisode(e *existingVideo, v *video, isOwn bool) bool {
+// holdsEpisode reports whether a video in a folder holds an episode of v. A number without a season is of the season
+// whose folder holds it, as in "Season 2/Disc 1". In the show's other folders it is absolute if that order is known,
+// else of season 1. In a season's folder, such numbers are absolute if all lie behind the earlier seasons.
+func (f *folder) holdsEpisode(e *existingVideo, v *video, show string) bool {
 	has := func(at *orders.Place) bool {
 		return slices.ContainsFunc(at.Episodes, func(n int) bool { return slices.Contains(e.Episodes, float64(n)) })
 	}
 	named, absolute := &v.named, cmp.Or(v.orders.In(orders.Absolute), &v.named)
 	season, known := e.Season()
+	if !known && show != "" && f.path != show && (has(named) || has(absolute)) {
+		above, _, _ := strings.Cut(relativeTo(f.path, show), "/")
+		season = seasonOf(&folder{path: show}, above)
+		known = season >= 0
+	}
 	switch {
-	case !known && isOwn:
+	case !known && show != "" && (f.path == show || e.SeasonPart() < 2 && (e.Title == "" || v.isNamedBy(e))):
 		return absolute.Season == 1 && has(absolute)
 	case !known || season != named.Season || !has(named) && !has(absolute):
 		return false

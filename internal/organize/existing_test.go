@@ -130,6 +130,27 @@ func TestAnExistingLibraryGetsNoDuplicates(t *testing.T) {
 			},
 		},
 		{
+			"numbers without a season in other folders of the show", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/in/d.mkv", "/in/e.mkv", "/in/f.mkv", "/in/g.mkv", "/in/h.mkv",
+				"/out/"+ours+"/Disc 1/01 - One.mkv", "/out/"+ours+"/Disc 1/Show - 02.mkv", "/out/"+ours+"/[G] Show [1080p]/03.mkv",
+				"/out/"+ours+"/Season 2/Disc 1/05.mkv", "/out/"+ours+"/3/06.mkv", "/out/"+ours+"/026-050/Show - 040.mkv",
+				"/out/"+ours+"/Show Zero/Show Zero - 07.mkv", "/out/"+ours+"/Part 2/Show - 08.mkv"),
+			[]report.Record{
+				tv("/in/a.mkv", 1, 2), tv("/in/b.mkv", 1, 3), tv("/in/c.mkv", 2, 5), tv("/in/d.mkv", 3, 6),
+				withAbsolute(tv("/in/e.mkv", 2, 15), 40), tv("/in/f.mkv", 1, 5), tv("/in/g.mkv", 1, 7), tv("/in/h.mkv", 1, 8),
+			},
+			[]string{
+				"link f.mkv > " + ours + "/Season 01/Show (2020) S01E05 - Title 5.mkv",
+				"link g.mkv > " + ours + "/Season 01/Show (2020) S01E07 - Title 7.mkv",
+				"link h.mkv > " + ours + "/Season 01/Show (2020) S01E08 - Title 8.mkv",
+				"exists /in/a.mkv (/out/" + ours + "/Disc 1/Show - 02.mkv)",
+				"exists /in/b.mkv (/out/" + ours + "/[G] Show [1080p]/03.mkv)",
+				"exists /in/c.mkv (/out/" + ours + "/Season 2/Disc 1/05.mkv)",
+				"exists /in/d.mkv (/out/" + ours + "/3/06.mkv)",
+				"exists /in/e.mkv (/out/" + ours + "/026-050/Show - 040.mkv)",
+			},
+		},
+		{
 			"what macOS notes of an episode is no episode", nil, tree("/in/a.mkv", "/out/"+ours+"/Season 01/._Show S01E01.mkv"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
 			[]string{"link a.mkv > " + ours + "/Season 01/" + file},

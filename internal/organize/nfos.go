@@ -137,11 +137,8 @@ func (p *nfoPlanner) addNFO(v *video, at *targetFolder, name string, n *NFOSpec)
 
 // checkNFO reports whether an NFO is about the entry, and adds a warning if it is not.
 func (p *nfoPlanner) checkNFO(file string, entry Entry) bool {
-	text, err := p.folders.disk.ReadEnds(file)
-	about, named := false, 0
-	if err == nil {
-		about, named = nfo.IsAbout(text, entry.Kind, entry.ID)
-	}
+	text, _ := p.folders.disk.ReadEnds(file) // what can't be read is about nothing
+	about, named := nfo.IsAbout(text, entry.Kind, entry.ID)
 	if !about {
 		names := lang.Text("no TMDB id")
 		if named != 0 {

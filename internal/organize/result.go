@@ -135,15 +135,10 @@ func (p *Planner) listSkipped(r *Result, v *video) {
 	}
 	for _, v := range group {
 		l := SkippedFile{Path: v.recordPath(), Code: v.code, Why: v.why}
-		switch at := v.dir; {
-		case v.kind == kindFolderWide:
+		if v.kind == kindFolderWide {
 			l = p.opts.skippedFile(v.dir, v.name, v.code, v.why)
-		case at != nil:
-			l.RealPath = joinPath(at.path, v.name)
-		default:
-			if of := p.recordFolderOf(v.recordDir); of.err == nil {
-				l.RealPath = joinPath(of.dir.path, v.name)
-			}
+		} else if of := p.recordFolderOf(v.recordDir); of.err == nil {
+			l.RealPath = joinPath(of.dir.path, v.name)
 		}
 		r.Skipped = append(r.Skipped, l)
 	}

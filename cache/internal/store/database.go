@@ -166,15 +166,12 @@ func (d *database) view(ctx context.Context, fn func(*bolt.Tx) error) error {
 
 func (d *database) viewOptions(ctx context.Context, opts bolt.Options, fn func(*bolt.Tx) error) error {
 	err := d.viewOnce(ctx, opts, boltfile.CheckMeta, fn)
-	var damage *boltfile.DamageError
-	switch {
-	case errors.As(err, &damage):
+	if damage, ok := errors.AsType[*boltfile.DamageError](err); ok {
 		d.renameDamaged(ctx, damage)
-		return nil
-	case errors.Is(err, errNoDB), errors.As(err, new(*newerFormatError)):
-		return nil
+	} else if !errors.Is(err, errNoDB) && !errors.As(err, new(*newerFormatError)) {
+		return err
 	}
-	return err
+	return nil
 }
 
 func (d *database) viewOnce(

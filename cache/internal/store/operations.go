@@ -160,12 +160,10 @@ func (s *Store) Verify(ctx context.Context, check func(Item) error) (VerifyRepor
 			})
 		})
 	})
-	var damage *boltfile.DamageError
-	switch {
-	case errors.Is(err, errNoDB):
-		err = nil
-	case errors.As(err, &damage):
+	if damage, ok := errors.AsType[*boltfile.DamageError](err); ok {
 		add(s.db.path, damage.Cause)
+		err = nil
+	} else if errors.Is(err, errNoDB) {
 		err = nil
 	}
 	return rep, err

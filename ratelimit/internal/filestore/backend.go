@@ -137,12 +137,11 @@ func (b *Backend) load() (old []byte, damage, err error) {
 	}
 	if b.state == nil {
 		f, err := lockfile.OpenNoFollow(b.statePath(), os.O_RDWR, 0)
-		var notRegular *lockfile.NotRegularError
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			b.copies.damaged = false
 			return nil, nil, nil
-		case errors.As(err, &notRegular):
+		case errors.As(err, new(*lockfile.NotRegularError)):
 			return nil, err, nil
 		case err != nil:
 			return nil, nil, err
