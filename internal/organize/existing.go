@@ -243,7 +243,8 @@ func (f *folder) videosOfSameWork(v *video, own string, isShared bool) (out []*e
 
 // holdsEpisode reports whether a video in a folder holds an episode of v. A number without a season is of the season
 // whose folder holds it, as in "Season 2/Disc 1". In the show's other folders it is absolute if that order is known,
-// else of season 1. In a season's folder, such numbers are absolute if all lie behind the earlier seasons.
+// else of season 1. In a season's folder, such numbers are absolute if all lie behind the earlier seasons. A season
+// that the source's own name has, too, may be one that TMDB counts as part of an earlier one.
 func (f *folder) holdsEpisode(e *existingVideo, v *video, show string) bool {
 	has := func(at *orders.Place) bool {
 		return slices.ContainsFunc(at.Episodes, func(n int) bool { return slices.Contains(e.Episodes, float64(n)) })
@@ -258,6 +259,9 @@ func (f *folder) holdsEpisode(e *existingVideo, v *video, show string) bool {
 	switch {
 	case !known && show != "" && (f.path == show || e.SeasonPart() < 2 && (e.Title == "" || v.isNamedBy(e))):
 		return absolute.Season == 1 && has(absolute)
+	case known && season == v.seasonInName &&
+		slices.ContainsFunc(v.episodesInName, func(n float64) bool { return slices.Contains(e.Episodes, n) }):
+		return true
 	case !known || season != named.Season || !has(named) && !has(absolute):
 		return false
 	}

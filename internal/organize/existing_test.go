@@ -26,6 +26,9 @@ func TestAnExistingLibraryGetsNoDuplicates(t *testing.T) {
 	withAbsolute := func(r report.Record, number int) report.Record {
 		return with(r, func(r *report.Record) { r.Orders = &report.Orders{Absolute: []int{number}} })
 	}
+	withNumbers := func(r report.Record, season int, number float64) report.Record {
+		return with(r, func(r *report.Record) { r.Parsed.Season, r.Parsed.Episodes = &season, []float64{number} })
+	}
 	tvshow := `<tvshow><uniqueid type="tmdb">1</uniqueid></tvshow>`
 	other := `<tvshow><uniqueid type="tmdb">2</uniqueid></tvshow>`
 	for _, row := range []struct {
@@ -148,6 +151,20 @@ func TestAnExistingLibraryGetsNoDuplicates(t *testing.T) {
 				"exists /in/c.mkv (/out/" + ours + "/Season 2/Disc 1/05.mkv)",
 				"exists /in/d.mkv (/out/" + ours + "/3/06.mkv)",
 				"exists /in/e.mkv (/out/" + ours + "/026-050/Show - 040.mkv)",
+			},
+		},
+		{
+			"the library counts a second season where TMDB goes on with the first", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/out/"+ours+"/Season 2/Show - S02E02.mkv",
+				"/out/"+ours+"/Season 2/Show - 03.mkv", "/out/"+ours+"/Season 1/Show - S01E05.mkv"),
+			[]report.Record{
+				withNumbers(tv("/in/a.mkv", 1, 30), 2, 2), withNumbers(tv("/in/b.mkv", 1, 31), 2, 3),
+				withNumbers(tv("/in/c.mkv", 2, 5), 1, 5),
+			},
+			[]string{
+				"link c.mkv > " + ours + "/Season 2/Show (2020) S02E05 - Title 5.mkv",
+				"exists /in/a.mkv (/out/" + ours + "/Season 2/Show - S02E02.mkv)",
+				"exists /in/b.mkv (/out/" + ours + "/Season 2/Show - 03.mkv)",
 			},
 		},
 		{

@@ -137,6 +137,8 @@ type video struct {
 	tags           *releaseTags // nil if the name was not parsed
 	episodeTitles  string       // the titles of the episodes, joined
 	titleInName    string       // the title in the file's name
+	seasonInName   int          // in the name, if TMDB counts these episodes in an earlier season; otherwise 0
+	episodesInName []float64    // of seasonInName
 	sidecars       []sidecar
 	label          string        // part of the name that distinguishes versions or parts
 	folder         *targetFolder // the target folder

@@ -54,6 +54,9 @@ func (p *Planner) readRecord(v *video, r *report.Record) {
 	v.facts = p.lastCleaned
 	if q := r.Parsed; q != nil {
 		v.titleInName = q.Title
+		if q.Season != nil && r.Season != nil && 0 < *r.Season && *r.Season < *q.Season {
+			v.seasonInName, v.episodesInName = *q.Season, slices.Clone(q.Episodes)
+		}
 		read := releaseTags{
 			part: q.Part, version: q.Version, resolution: q.Resolution, source: q.Source, video: q.Video, audio: q.Audio,
 			group: q.Group, edition: q.Edition, crc: q.Checksum,
