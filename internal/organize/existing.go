@@ -257,12 +257,13 @@ func (f *folder) holdsEpisode(e *existingVideo, v *video, show string) bool {
 		known = season >= 0
 	}
 	switch {
-	case !known && show != "" && (f.path == show || e.SeasonPart() < 2 && (e.Title == "" || v.isNamedBy(e))):
-		return absolute.Season == 1 && has(absolute)
-	case known && season == v.seasonInName &&
+	case !known:
+		return show != "" && absolute.Season == 1 && has(absolute) &&
+			(f.path == show || e.SeasonPart() < 2 && (e.Title == "" || v.isNamedBy(e)))
+	case season == v.seasonInName &&
 		slices.ContainsFunc(v.episodesInName, func(n float64) bool { return slices.Contains(e.Episodes, n) }):
 		return true
-	case !known || season != named.Season || !has(named) && !has(absolute):
+	case season != named.Season || !has(named) && !has(absolute):
 		return false
 	}
 	earlier := float64(absolute.Episodes[0] - named.Episodes[0])
