@@ -47,14 +47,13 @@ func (p *Planner) compareWithExisting() (renamed []*video) {
 	for _, v := range absent {
 		var others []*existingVideo
 		own := p.opts.Layout.hasOwnFolder(v.work.Kind) && v.entry.folder.path != "."
-		place := joinPath(p.opts.Targets[v.target].Path, v.entry.folder.path)
 		searched = p.folders.appendSearched(searched[:0], v)
 		for _, at := range searched {
-			show, isShared := "", !own || v.work.Kind == "movie"
+			below, isShared := "", !own || v.work.Kind == "movie"
 			if own && IsBelow(at.path, v.entry.folder.path) {
-				show, isShared = place, false
+				below, isShared = relativeTo(at.path, v.entry.folder.path), false
 			}
-			others = append(others, p.folders.contents(v.target, at).videosOfSameWork(v, show, isShared)...)
+			others = append(others, p.folders.contents(v.target, at).videosOfSameWork(v, below, isShared)...)
 		}
 		if p.opts.SkipCode != nil {
 			v.code = p.opts.SkipCode(v.item)
@@ -221,16 +220,16 @@ func (f *folder) existingVideos() []existingVideo {
 }
 
 // videosOfSameWork returns the videos in a folder that hold the same episode or film. It omits other parts of it. In
-// the folder of a film, all do. In a shared folder, the name of the work counts. own is the path of the work's folder
-// if f is that or below it.
-func (f *folder) videosOfSameWork(v *video, own string, isShared bool) (out []*existingVideo) {
+// the folder of a film, all do. In a shared folder, the name of the work counts. below is f's path in the work's folder;
+// "" if f is not in it.
+func (f *folder) videosOfSameWork(v *video, below string, isShared bool) (out []*existingVideo) {
 	videos := f.existingVideos()
 	for i := range videos {
 		e := &videos[i]
 		if isShared && !v.isNamedBy(e) {
 			continue
 		}
-		if v.work.Kind == "tv" && !f.holdsEpisode(e, v, own) {
+		if v.work.Kind == "tv" && !f.holdsEpisode(e, v, below) {
 			continue
 		}
 		if part := partInName(e.Name, e.Part); v.label != "" && part > 0 && part != v.partNumber() {
@@ -245,21 +244,21 @@ func (f *folder) videosOfSameWork(v *video, own string, isShared bool) (out []*e
 // whose folder holds it, as in "Season 2/Disc 1". In the show's other folders it is absolute if that order is known,
 // else of season 1. In a season's folder, such numbers are absolute if all lie behind the earlier seasons. A season
 // that the source's own name has, too, may be one that TMDB counts as part of an earlier one.
-func (f *folder) holdsEpisode(e *existingVideo, v *video, show string) bool {
+func (f *folder) holdsEpisode(e *existingVideo, v *video, below string) bool {
 	has := func(at *orders.Place) bool {
 		return slices.ContainsFunc(at.Episodes, func(n int) bool { return slices.Contains(e.Episodes, float64(n)) })
 	}
 	named, absolute := &v.named, cmp.Or(v.orders.In(orders.Absolute), &v.named)
 	season, known := e.Season()
-	if !known && show != "" && f.path != show && (has(named) || has(absolute)) {
-		above, _, _ := strings.Cut(relativeTo(f.path, show), "/")
-		season = seasonOf(&folder{path: show}, above)
+	if !known && below != "" && below != "." && (has(named) || has(absolute)) {
+		above, _, _ := strings.Cut(below, "/")
+		season = seasonOf(&folder{path: v.entry.folder.path}, above)
 		known = season >= 0
 	}
 	switch {
 	case !known:
-		return show != "" && absolute.Season == 1 && has(absolute) &&
-			(f.path == show || e.SeasonPart() < 2 && (e.Title == "" || v.isNamedBy(e)))
+		return below != "" && absolute.Season == 1 && has(absolute) &&
+			(below == "." || e.SeasonPart() < 2 && (e.Title == "" || v.isNamedBy(e)))
 	case season == v.seasonInName &&
 		slices.ContainsFunc(v.episodesInName, func(n float64) bool { return slices.Contains(e.Episodes, n) }):
 		return true

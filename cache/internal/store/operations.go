@@ -162,11 +162,10 @@ func (s *Store) Verify(ctx context.Context, check func(Item) error) (VerifyRepor
 	})
 	if damage, ok := errors.AsType[*boltfile.DamageError](err); ok {
 		add(s.db.path, damage.Cause)
-		err = nil
-	} else if errors.Is(err, errNoDB) {
-		err = nil
+	} else if !errors.Is(err, errNoDB) {
+		return rep, err
 	}
-	return rep, err
+	return rep, nil
 }
 
 var errKeyOrder = errors.New("it is out of order")
