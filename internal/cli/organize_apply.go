@@ -189,11 +189,8 @@ func openEditor(ctx context.Context, f *factory, r *organize.Result, text []byte
 func (a *planPrompt) save(ctx context.Context) (bool, error) {
 	const standard = "library.plan"
 	name, err := a.prompter.read(ctx, lang.Sprintf("save to [%s], q to go back: ", standard))
-	if err != nil {
+	if err != nil || name == "q" {
 		return false, err
-	}
-	if name == "q" {
-		return false, nil
 	}
 	name = cmp.Or(name, standard)
 	err = savePlan(name, func(w io.Writer) error {
