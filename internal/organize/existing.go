@@ -220,8 +220,8 @@ func (f *folder) existingVideos() []existingVideo {
 }
 
 // videosOfSameWork returns the videos in a folder that hold the same episode or film. It omits other parts of it. In
-// the folder of a film, all do. In a shared folder, the name of the work counts. below is f's path in the work's folder;
-// "" if f is not in it.
+// the folder of a film, all do. In a shared folder, the name of the work counts. below is the folder's path in that of
+// the work; "" if it is not in it.
 func (f *folder) videosOfSameWork(v *video, below string, isShared bool) (out []*existingVideo) {
 	videos := f.existingVideos()
 	for i := range videos {
