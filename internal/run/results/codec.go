@@ -1,8 +1,8 @@
 package results
 
 import (
+	"bytes"
 	"math"
-	"reflect"
 	"time"
 
 	"github.com/anivault/anivault/internal/orders"
@@ -11,13 +11,15 @@ import (
 )
 
 // layoutVersion is the version of the stored layout. It is part of every key, so versions can share a store.
-const layoutVersion = 15
+const layoutVersion = 16
 
 // codec reads into values that are zero.
 type codec struct {
 	wire.Codec
 	texts       []string       // texts by number, minus 1: each is stored once, and records contain its number
 	textNumbers map[string]int // the number of each text; nil when reading
+	lastShared  []byte         // what was written by writeShared last
+	last        *report.Record // the record that was read last
 }
 
 func (c *codec) int(n *int) { wire.Int(&c.Codec, n) }
@@ -94,17 +96,13 @@ func codeOptional[T any](c *codec, p **T, codeItem func(*codec, *T)) {
 	}
 }
 
-// record codes a record. What it shares with the record before it in the series is not coded again. before may be nil.
-func (c *codec) record(r, before *report.Record) {
-	same := before != nil && !c.Reading() && reflect.DeepEqual(sharedPart(r), sharedPart(before))
-	switch c.Bool(&same); {
-	case !same:
-		c.shared(r)
-	case before == nil:
-		c.Fail()
-	case c.Reading():
-		*r = sharedPart(before)
+func (c *codec) record(r *report.Record) {
+	if c.Reading() {
+		c.readShared(r)
+	} else {
+		c.writeShared(r)
 	}
+	c.text((*string)(&r.Reason)) // it often names the episode
 	codeList(c, &r.Episodes, (*codec).int)
 	codeList(c, &r.EpisodeTitles, (*codec).text)
 	c.text(&r.AirDate)
@@ -115,20 +113,38 @@ func (c *codec) record(r, before *report.Record) {
 	}
 }
 
-// sharedPart returns what the records of a series mostly have in common: all but the episode.
-func sharedPart(r *report.Record) report.Record {
-	part := *r
-	part.Path, part.Subtitles, part.Steps = "", nil, nil
-	part.Episodes, part.EpisodeTitles, part.AirDate, part.Orders = nil, nil, "", nil
-	if r.Parsed != nil {
-		part.Parsed = new(*r.Parsed)
-		part.Parsed.Episodes, part.Parsed.EpisodeTitle, part.Parsed.Checksum = nil, "", ""
+// writeShared writes what the records of a series mostly have in common, unless the record before it had the same.
+func (c *codec) writeShared(r *report.Record) {
+	w := codec{texts: c.texts, textNumbers: c.textNumbers}
+	w.shared(r)
+	c.texts = w.texts
+	same := bytes.Equal(w.Bytes(), c.lastShared)
+	if c.Bool(&same); !same {
+		c.Raw(w.Bytes())
+		c.lastShared = w.Bytes()
 	}
-	return part
+}
+
+func (c *codec) readShared(r *report.Record) {
+	same := false
+	switch c.Bool(&same); {
+	case !same:
+		c.shared(r)
+	case c.last == nil:
+		c.Fail()
+	default:
+		*r = *c.last
+		r.Reason, r.Episodes, r.EpisodeTitles, r.AirDate, r.Orders = "", nil, nil, "", nil
+		if r.Parsed != nil {
+			r.Parsed = new(*r.Parsed)
+			r.Parsed.Episodes, r.Parsed.EpisodeTitle, r.Parsed.Checksum = nil, "", ""
+		}
+	}
+	c.last = r
 }
 
 func (c *codec) shared(r *report.Record) {
-	c.textList((*string)(&r.Status), &r.Kind, &r.Title, &r.OriginalTitle, &r.Source, (*string)(&r.Reason))
+	c.textList((*string)(&r.Status), &r.Kind, &r.Title, &r.OriginalTitle, &r.Source)
 	c.ints(&r.TMDBID, &r.Year)
 	c.time(&r.CachedAt)
 	codeOptional(c, &r.Confidence, (*codec).float)

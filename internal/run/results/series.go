@@ -170,11 +170,9 @@ func encodeSeries(d *DecidedSeries, now, until time.Time) []byte {
 	body := &codec{textNumbers: map[string]int{}}
 	body.header(&StoredSeries{storedAt: now, validUntil: until, usedEntries: d.UsedEntries})
 	body.count(len(d.Records))
-	var before *report.Record
 	for i := range d.Records {
 		r := forReplay(d.Records[i], now)
-		body.record(&r, before)
-		before = &r
+		body.record(&r)
 	}
 	w := codec{texts: body.texts}
 	w.dictionary()
@@ -202,12 +200,10 @@ func (k *StoredSeries) ReadRecords(records []report.Record, files []library.File
 		return false
 	}
 	c := codec{Codec: wire.Reader(k.records), texts: k.texts}
-	var before *report.Record
 	for _, i := range series {
 		one := &records[i]
-		c.record(one, before)
+		c.record(one)
 		one.Path, one.Subtitles = files[i].Path, files[i].Subtitles
-		before = one
 		if _, ok := lifetimes[one.Status]; !ok || c.Bad() {
 			return false
 		}
