@@ -28,8 +28,8 @@ const (
 	// Batches are looked up in the memory of results together, because one lookup costs as much as reading a small
 	// directory. A lookup starts when maxLookupBatches or lookupFiles are there, or lookupWait after the first batch.
 	maxLookupBatches = 200
-	lookupFiles      = 1000
-	lookupWait       = 5 * time.Millisecond
+	lookupFiles      = 2000
+	lookupWait       = 10 * time.Millisecond
 )
 
 // Line is one file and its decision.
