@@ -116,17 +116,23 @@ func hiddenFolder(name string) lang.Text {
 // enough: there is a series called "Extras".
 type folderContext struct {
 	isRoot     bool
-	hasSeasons bool
+	hasSeasons bool // only known if it has a folder with a name for extras
 	hasVideos  bool
 }
 
 func folderContextOf(items []item, root bool) folderContext {
-	s := folderContext{isRoot: root}
+	s, hasExtras := folderContext{isRoot: root}, false
 	for i := range items {
-		s.hasSeasons = s.hasSeasons || items[i].isDir && IsSeasonFolder(items[i].name)
 		s.hasVideos = s.hasVideos || items[i].isVideo
+		word := strings.TrimSpace(items[i].name)
+		hasExtras = hasExtras || !items[i].isVideo && (isListed("extras", word) || isListed("extras-beside-videos", word))
 	}
+	s.hasSeasons = hasExtras && hasSeasons(items) // nobody else asks, and a root can have thousands of folders
 	return s
+}
+
+func hasSeasons(items []item) bool {
+	return slices.ContainsFunc(items, func(it item) bool { return it.isDir && IsSeasonFolder(it.name) })
 }
 
 // isExtrasFolder reports whether a folder with a name for extras holds the extras of the folder around it:
@@ -143,7 +149,7 @@ func isExtrasFolder(name string, items []item, parent folderContext) bool {
 	} else if !isListed("extras", word) {
 		return false
 	}
-	seasons := folderContextOf(items, false).hasSeasons
+	seasons := hasSeasons(items)
 	for _, it := range items {
 		m := episodeName().FindStringSubmatch(it.name)
 		if it.isVideo && m != nil && lettersOf(yearSuffix().ReplaceAllString(m[1], "")) == lettersOf(name) {

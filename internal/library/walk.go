@@ -286,9 +286,7 @@ func (w *Walker) readDir(ctx context.Context, f folder) (out Dir, below []folder
 	return out, below, nil
 }
 
-func withSeparator(dir string) string {
-	return strings.TrimSuffix(filepath.Join(dir, "x"), "x")
-}
+func withSeparator(dir string) string { return strings.TrimSuffix(filepath.Join(dir, "x"), "x") }
 
 func (w *Walker) folderSkipReason(child *folder, isLink bool) lang.Text {
 	if reason, ignored := child.scope.ignoreReason(child.abs, true); ignored {
