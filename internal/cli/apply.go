@@ -226,12 +226,12 @@ func (a *applyRun) showProgress(p apply.Progress) {
 		a.statusLine.Set(applyProgressText(p, elapsed, a.statusLine.Room()))
 		return
 	}
-	line, err := report.AppendLine(nil, &report.OrganizeProgress{
+	line, err := report.AppendJSON(nil, &report.OrganizeProgress{
 		Run: p.Run, Bytes: p.Bytes, BytesTotal: p.BytesTotal, Files: p.Files, FilesTotal: p.FilesTotal,
 		ETAMS: estimateRemaining(p, elapsed).Milliseconds(),
 	})
 	if err == nil {
-		_, _ = a.f.streams.Out.Write(line) // writing the results will report the same error
+		_, _ = a.f.streams.Out.Write(append(line, '\n')) // writing the results will report the same error
 	}
 }
 

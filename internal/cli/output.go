@@ -94,9 +94,9 @@ type jsonLines struct {
 func newJSONLines(out io.Writer) *jsonLines { return &jsonLines{out: bufio.NewWriter(out)} }
 
 func (l *jsonLines) put(v any) {
-	line, err := report.AppendLine(l.out.AvailableBuffer(), v)
+	line, err := report.AppendJSON(l.out.AvailableBuffer(), v)
 	if l.err = cmp.Or(l.err, err); l.err == nil {
-		_, l.err = l.out.Write(line)
+		_, l.err = l.out.Write(append(line, '\n'))
 	}
 }
 

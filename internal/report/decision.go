@@ -29,15 +29,14 @@ func FromDecision(path string, rel release.Release, d match.Decision, code Error
 		Candidates: candidateRows(d.Candidates), Steps: stepRows(d.Steps),
 	}
 	switch d.Status {
-	case match.Matched:
-		r.setEntry(d)
-		r.Confidence = new(roundConfidence(d.Confidence))
-		r.setSource(d)
-	case match.Ambiguous:
-		r.Confidence = new(roundConfidence(d.Confidence))
-		r.setSource(d)
-	case match.Unmatched:
-		r.setSource(d)
+	case match.Matched, match.Ambiguous, match.Unmatched:
+		if d.Status == match.Matched {
+			r.setEntry(d)
+		}
+		if d.Status != match.Unmatched {
+			r.Confidence = new(roundConfidence(d.Confidence))
+		}
+		r.Source, r.CachedAt = d.Source(), d.Origin.FetchedAt
 	case match.Skipped:
 	case match.Pending, match.Failed:
 		r.setEntry(d)
@@ -120,10 +119,6 @@ func (r *Record) Renumber(order string, place *orders.Place) {
 	r.Season, r.Episodes, r.EpisodeTitles, r.AirDate = nil, nil, nil, ""
 }
 
-func (r *Record) setSource(d match.Decision) {
-	r.Source, r.CachedAt = d.Source(), d.Origin.FetchedAt
-}
-
 // Fail sets the record's error and the status that goes with it. If code is nil, the error's code is CodeInternal.
 func (r *Record) Fail(err error, code ErrorFunc) {
 	c, message := CodeInternal, lang.Text("no cause was given")
@@ -145,9 +140,7 @@ func toOneLine(text lang.Text) lang.Text {
 	return text
 }
 
-func roundConfidence(c float64) float64 {
-	return min(1, max(0, roundFinite(c)))
-}
+func roundConfidence(c float64) float64 { return min(1, max(0, roundFinite(c))) }
 
 func candidateRows(in []match.Candidate) []Candidate {
 	out := slices.Grow([]Candidate(nil), len(in))

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -209,6 +210,13 @@ func (w *jsonEncoder) appendFields(b []byte, v reflect.Value, fields []fieldEnco
 }
 
 func (w *jsonEncoder) appendFloat(b []byte, f float64) []byte {
+	if n := int64(f*1e4 + 0.5); n > 0 && n < 1e9 && float64(n)/1e4 == f { // most have up to four decimals
+		b = strconv.AppendInt(b, n/1e4, 10)
+		if n %= 1e4; n > 0 {
+			b = bytes.TrimRight(append(b, '.', byte('0'+n/1000), byte('0'+n/100%10), byte('0'+n/10%10), byte('0'+n%10)), "0")
+		}
+		return b
+	}
 	if a := math.Abs(f); f == 0 || a >= 1e-6 && a < 1e21 { // a quick way for what has no exponent
 		return strconv.AppendFloat(b, f, 'f', -1, 64)
 	}
@@ -255,12 +263,6 @@ func appendString(b []byte, s string) []byte {
 		start = i
 	}
 	return append(append(b, s[start:]...), '"')
-}
-
-// AppendLine appends v, a pointer to a Record, Summary or ParseRecord, as one line of NDJSON.
-func AppendLine(dst []byte, v any) ([]byte, error) {
-	line, err := AppendJSON(dst, v)
-	return append(line, '\n'), err
 }
 
 // jsonWriter writes NDJSON, or {"matches":[...],"summary":{...}}, and no partial object in any write.

@@ -125,6 +125,17 @@ func decoded(t *rapid.T, v any) (out map[string]any) {
 	return out
 }
 
+func TestNumbersHaveTheBytesOfEncodingJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := anyFloat.Draw(t, "number")
+		var w jsonEncoder
+		want, err := json.Marshal(f)
+		if got := w.appendFloat(nil, f); err != nil || w.err != nil || string(got) != string(want) {
+			t.Fatalf("%s instead of %s", got, want)
+		}
+	})
+}
+
 // parse and match write a name the same way: they have one writer.
 func TestStringsAreWrittenInOneWay(t *testing.T) {
 	for in, want := range map[string]string{

@@ -67,11 +67,11 @@ func TestContractExamplesAreWhatIsWritten(t *testing.T) {
 			{Source: "tvdb", Value: "99999999999999999999"},
 		},
 	})}
-	line, err := AppendLine(nil, &parsed)
+	line, err := AppendJSON(nil, &parsed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(contractParse+"\n", string(line)); diff != "" {
+	if diff := cmp.Diff(contractParse, string(line)); diff != "" {
 		t.Error(diff)
 	}
 }
