@@ -290,9 +290,7 @@ func (t *Transport) isValid(q cacheRequest, got answer) bool {
 // ErrUnexpected304 is the error for a 304 to a request without a stored answer to confirm.
 var ErrUnexpected304 = errors.New("upstream answered 304 to an unconditional request")
 
-func canRevalidate(e *Entry) bool {
-	return e != nil && e.ETag != "" && e.Status == http.StatusOK
-}
+func canRevalidate(e *Entry) bool { return e != nil && e.ETag != "" && e.Status == http.StatusOK }
 
 // send sends one request, which is conditional if the entry has an ETag, and reads the body. If the response to an
 // unconditional request is a 304, as some caches send, it tries once more.

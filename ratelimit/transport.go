@@ -148,9 +148,7 @@ func (t *Transport) CloseIdleConnections() {
 	}
 }
 
-func (t *Transport) base() http.RoundTripper {
-	return cmp.Or(t.Base, http.DefaultTransport)
-}
+func (t *Transport) base() http.RoundTripper { return cmp.Or(t.Base, http.DefaultTransport) }
 
 func isBlockedBy(err error, causes ...Reason) bool {
 	blocked, ok := errors.AsType[*BlockedError](err)

@@ -49,9 +49,7 @@ type TranslationData struct {
 }
 
 // Label returns Name, or Title if Name is "".
-func (d TranslationData) Label() string {
-	return cmp.Or(d.Name, d.Title)
-}
+func (d TranslationData) Label() string { return cmp.Or(d.Name, d.Title) }
 
 // Translation is a translation into one language of one country.
 type Translation struct {

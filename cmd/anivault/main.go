@@ -9,6 +9,4 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-func main() {
-	os.Exit(cli.Main(context.Background(), os.Args[1:], ui.SystemStreams()))
-}
+func main() { os.Exit(cli.Main(context.Background(), os.Args[1:], ui.SystemStreams())) }

@@ -16,9 +16,7 @@ import (
 // CleanName turns a path component into a name that every system can store. It normalizes to NFC, and removes or
 // replaces separators, forbidden characters, control and zero-width characters, and dots and spaces at both ends. It
 // returns "" if nothing remains. The result is the same on every system, and cleaning it again changes nothing.
-func CleanName(s string) string {
-	return escapeReserved(cleanText(s))
-}
+func CleanName(s string) string { return escapeReserved(cleanText(s)) }
 
 func cleanText(s string) string {
 	if s == "" || isPlain(s) {

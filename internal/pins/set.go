@@ -254,9 +254,7 @@ const (
 type Store struct{ path string }
 
 // Open returns the store of a data folder. Neither the folder nor the file need exist yet.
-func Open(dir string) *Store {
-	return &Store{filepath.Join(dir, FileName)}
-}
+func Open(dir string) *Store { return &Store{filepath.Join(dir, FileName)} }
 
 // Path returns the path of the file, which may not exist yet.
 func (s *Store) Path() string { return s.path }

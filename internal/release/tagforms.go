@@ -317,9 +317,7 @@ func (p *tagStage) addID(from, to int, id ID) {
 	p.w.setTags(from, to, tagID)
 }
 
-func isIDGap(g string) bool {
-	return g == ": " || len(g) == 1 && strings.Contains("-=:_ /", g)
-}
+func isIDGap(g string) bool { return g == ": " || len(g) == 1 && strings.Contains("-=:_ /", g) }
 
 // readHanRemark tags a run of Han after the title that says what was done to the video: "双语字幕", "142分钟版".
 func readHanRemark(p *tagStage, i int) bool {

@@ -199,9 +199,7 @@ func (c *cursor) accept(s string) bool {
 	return true
 }
 
-func (c *cursor) acceptAny(words ...string) bool {
-	return slices.ContainsFunc(words, c.accept)
-}
+func (c *cursor) acceptAny(words ...string) bool { return slices.ContainsFunc(words, c.accept) }
 
 // readJoinWord reads a word between two numbers, with the spaces or dots around it: " to ", ".and.", "and".
 func (c *cursor) readJoinWord() role {

@@ -148,9 +148,7 @@ func truncate(s string, width int, tail string) string {
 }
 
 // Pad appends spaces to s up to width cells. It does not change longer text.
-func Pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-Width(s)))
-}
+func Pad(s string, width int) string { return s + strings.Repeat(" ", max(0, width-Width(s))) }
 
 // Wrap breaks s into lines of at most width cells, between words if possible, never in URLs. A width of 0 breaks
 // nothing.

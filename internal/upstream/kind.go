@@ -80,9 +80,7 @@ func Seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
 // RetryAfterModes returns the names of the ways to fill a Retry-After header. The mode "date" together with the fault
 // "date_skew" sends a correct Retry-After next to a Date header with the same error.
-func RetryAfterModes() []string {
-	return slices.Sorted(maps.Keys(retryValues))
-}
+func RetryAfterModes() []string { return slices.Sorted(maps.Keys(retryValues)) }
 
 func validRetryAfter(s string) error {
 	if _, ok := retryValues[s]; ok || s == "" {

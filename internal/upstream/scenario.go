@@ -145,9 +145,7 @@ func (f *Fault) activeAt(at time.Duration) bool {
 	return at >= time.Duration(f.From) && (f.To == 0 || at < time.Duration(f.To))
 }
 
-func (f *Fault) probability() float64 {
-	return cmp.Or(f.Probability, 1)
-}
+func (f *Fault) probability() float64 { return cmp.Or(f.Probability, 1) }
 
 func (f *Fault) rateAt(at time.Duration) float64 {
 	if f.Do.RateTo == 0 || f.To == 0 {

@@ -123,9 +123,7 @@ func (b *Backend) lacksKnownWrite(f *frame) bool {
 		f.sequence == k.sequence && f.check != k.check)
 }
 
-func (b *Backend) trustCached() {
-	b.trusted, b.hasTrusted = b.cached.version(), true
-}
+func (b *Backend) trustCached() { b.trusted, b.hasTrusted = b.cached.version(), true }
 
 func (b *Backend) awaitTurn(ctx context.Context, wait time.Duration) (scriptReply, error) {
 	for {

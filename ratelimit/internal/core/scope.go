@@ -96,9 +96,7 @@ func (b *bucket) capDebt(now Stamp, p pace) {
 	}
 }
 
-func (b *bucket) take(now Stamp, p pace) {
-	b.fullAt = max(b.fullAt, now).add(p.interval())
-}
+func (b *bucket) take(now Stamp, p pace) { b.fullAt = max(b.fullAt, now).add(p.interval()) }
 
 // tokens returns the number of tokens at this pace. A negative number is debt.
 func (b *bucket) tokens(now Stamp, p pace) float64 {
