@@ -285,8 +285,8 @@ func TestWords(t *testing.T) {
 				101,
 				102,
 			},
-		}).notFoundReason(): "season 1 episodes 101 and 102 fit nowhere " +
-			"in TMDB's seasons",
+		}).notFoundReason(): "nothing in TMDB's seasons fits season 1, " +
+			"episodes 101 and 102",
 		(&placer{numbers: []int{7}}).notFoundReason():                     "nothing in TMDB's seasons fits episode 7",
 		(&placer{season: 4, part: 2, numbers: []int{5}}).notFoundReason(): "TMDB's season 4 has no part 2 with number 5",
 		seriesText(Series{
