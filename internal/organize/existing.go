@@ -252,7 +252,7 @@ func (f *folder) holdsEpisode(e *existingVideo, v *video, below string) bool {
 	season, known := e.Season()
 	if !known && below != "" && below != "." && (has(named) || has(absolute)) {
 		above, _, _ := strings.Cut(below, "/")
-		season = seasonOf(&folder{path: v.entry.folder.path}, above)
+		season = seasonOf(v.entry.folder.path, above)
 		known = season >= 0
 	}
 	switch {

@@ -153,7 +153,7 @@ func (d *folderIndex) contents(target int, at *targetFolder) *folder {
 func (d *folderIndex) workKindOf(parent, name string) string {
 	dir := d.list(joinPath(parent, name))
 	if slices.ContainsFunc(dir.items, func(item Item) bool {
-		return item.Type == TypeDir && (library.IsSeasonFolder(item.Name) || seasonOf(dir, item.Name) >= 0)
+		return item.Type == TypeDir && (library.IsSeasonFolder(item.Name) || seasonOf(dir.path, item.Name) >= 0)
 	}) {
 		return "tv"
 	}

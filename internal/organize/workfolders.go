@@ -280,7 +280,7 @@ func (d *folderIndex) findSeasonFolder(
 	}
 	var found []string
 	for i := range show.items {
-		if item := &show.items[i]; item.Type != TypeRegular && seasonOf(show, item.Name) == season {
+		if item := &show.items[i]; item.Type != TypeRegular && seasonOf(show.path, item.Name) == season {
 			found = append(found, item.Name)
 		}
 	}
@@ -293,14 +293,14 @@ func (d *folderIndex) findSeasonFolder(
 	return planned, "", ""
 }
 
-// seasonOf returns the season that a folder in a show's folder holds by its name alone, such as "Season 1", "Specials",
-// "S01", "1" or "Show - Season 1"; -1 if the name says none, a part of a season, or what a release is.
-func seasonOf(show *folder, name string) int {
+// seasonOf returns the season that a folder in the show's, a path, holds by its name alone, such as "Season 1",
+// "Specials", "S01", "1" or "Show - Season 1"; -1 if the name says none, a part of a season, or what a release is.
+func seasonOf(show, name string) int {
 	if strings.Trim(name, "0123456789") == "" {
 		name = "Season " + name
 	}
 	r := release.Parse(name + "/x.mkv")
-	of, title := r.Folder, yearSuffix().ReplaceAllString(parseFolderName(path.Base(show.path)).title, "$1")
+	of, title := r.Folder, yearSuffix().ReplaceAllString(parseFolderName(path.Base(show)).title, "$1")
 	if len(of.Seasons) == 1 && len(release.Parse(name).Episodes) == 0 && r.Group == "" && r.SeasonPart() == 0 &&
 		(of.Title == "" || titleKey(of.Title, "") == titleKey(title, "")) {
 		return of.Seasons[0]
