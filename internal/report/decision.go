@@ -29,14 +29,15 @@ func FromDecision(path string, rel release.Release, d match.Decision, code Error
 		Candidates: candidateRows(d.Candidates), Steps: stepRows(d.Steps),
 	}
 	switch d.Status {
-	case match.Matched, match.Ambiguous, match.Unmatched:
-		if d.Status == match.Matched {
-			r.setEntry(d)
-		}
-		if d.Status != match.Unmatched {
-			r.Confidence = new(roundConfidence(d.Confidence))
-		}
-		r.Source, r.CachedAt = d.Source(), d.Origin.FetchedAt
+	case match.Matched:
+		r.setEntry(d)
+		r.Confidence = new(roundConfidence(d.Confidence))
+		r.setSource(d)
+	case match.Ambiguous:
+		r.Confidence = new(roundConfidence(d.Confidence))
+		r.setSource(d)
+	case match.Unmatched:
+		r.setSource(d)
 	case match.Skipped:
 	case match.Pending, match.Failed:
 		r.setEntry(d)
@@ -117,6 +118,10 @@ func (r *Record) Renumber(order string, place *orders.Place) {
 	}
 	r.Reason = lang.Textf("TMDB's %s is not known in the order %s", r.Place(), order)
 	r.Season, r.Episodes, r.EpisodeTitles, r.AirDate = nil, nil, nil, ""
+}
+
+func (r *Record) setSource(d match.Decision) {
+	r.Source, r.CachedAt = d.Source(), d.Origin.FetchedAt
 }
 
 // Fail sets the record's error and the status that goes with it. If code is nil, the error's code is CodeInternal.
