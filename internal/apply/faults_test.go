@@ -513,7 +513,7 @@ func TestAFullDiskStopsTheRun(t *testing.T) {
 	c.ends(s, undo, "given up")
 }
 
-// A small file that still fits is put back with its unit, so it does not begin the count anew.
+// A small file that still fits is rolled back with its unit, so it does not reset the count.
 func TestAFullDiskCountsUnits(t *testing.T) {
 	sc := drawn(traits{}, "/lib", "a 1 b 2 c 3 d 4", "a > a, 1 > 1; b > b, 2 > 2; c > c, 3 > 3; d > d, 4 > 4")
 	s := sc.clone()

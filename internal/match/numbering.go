@@ -15,10 +15,10 @@ type numberingKey struct {
 }
 
 // numbering holds the index of the strategy that places all files of a group (-1 for none), their greatest episode
-// number, and whether their numbers start anew in each hundred.
+// number, and whether their numbers restart in each hundred.
 type numbering struct {
 	strategy, lastNumber int
-	startsAnew           bool
+	restarts             bool
 }
 
 func (n numberings) forFile(files []File, p *placer) numbering {
@@ -40,9 +40,9 @@ func (n numberings) forFile(files []File, p *placer) numbering {
 	}
 	slices.Sort(all.numbers)
 	all.numbers = slices.Compact(all.numbers)
-	all.startsAnew = p.season == 0 && p.part == 0 && startsAnewInHundreds(all.numbers)
+	all.restarts = p.season == 0 && p.part == 0 && restartsInHundreds(all.numbers)
 	all.folderLast = slices.Max(append([]int{0}, all.numbers...))
-	out := numbering{strategy: -1, lastNumber: all.folderLast, startsAnew: all.startsAnew}
+	out := numbering{strategy: -1, lastNumber: all.folderLast, restarts: all.restarts}
 	if len(all.numbers) > 1 && len(files) > 1 && len(p.episodes) > 0 {
 		out.strategy, _ = all.tryStrategies(-1)
 	}
@@ -50,8 +50,8 @@ func (n numberings) forFile(files []File, p *placer) numbering {
 	return out
 }
 
-// startsAnewInHundreds reports whether sorted numbers begin with 101, and again with 201 long before a hundred is full.
-func startsAnewInHundreds(numbers []int) bool {
+// restartsInHundreds reports whether sorted numbers begin with 101, and again with 201 long before a hundred is full.
+func restartsInHundreds(numbers []int) bool {
 	const longestSeason = 70
 	for i, n := range numbers {
 		if n >= 1000 || n%100 > longestSeason || n%100 != 1 && (i == 0 || n/100 > numbers[i-1]/100) {

@@ -143,7 +143,7 @@ type placer struct {
 	season       int   // the season stated by the name or the matched title, 0 for none
 	part         int
 	folderLast   int  // the greatest episode number in the folder
-	startsAnew   bool // the folder's numbers start anew in each hundred
+	restarts     bool // the folder's numbers restart in each hundred
 	year         int  // the year in the name, or 0 if it is the entry's first year or part of its title
 	steps        []lang.Text
 	origin       Origin
@@ -192,7 +192,7 @@ func (p *placer) place(folder numbering) placement {
 		at.unplaceable = p.hasFraction()
 		return at
 	}
-	p.numbers, p.folderLast, p.startsAnew = toInts(p.rel.Episodes), folder.lastNumber, folder.startsAnew
+	p.numbers, p.folderLast, p.restarts = toInts(p.rel.Episodes), folder.lastNumber, folder.restarts
 	if len(p.numbers) == 0 {
 		return p.placeWholeSeason()
 	}

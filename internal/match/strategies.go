@@ -105,7 +105,7 @@ func placeBySeason(p *placer) placement {
 }
 
 // placeBySeasonDigit handles numbers that begin with the season: "Season 1/101", if season 1 lacks episode 101, or all
-// numbers of a folder in which they start anew in each hundred.
+// numbers of a folder in which they restart in each hundred.
 func placeBySeasonDigit(p *placer) placement {
 	ofFolder := func(n int) bool {
 		named := strings.Contains(strings.ToLower(p.rel.Name), "e"+strconv.Itoa(n)) // "S01E101"
@@ -113,7 +113,7 @@ func placeBySeasonDigit(p *placer) placement {
 			slotsByNumber(seasonSlots(p.episodes, p.season), []int{n}) == nil
 	}
 	list := pickSlots(p.episodes, p.numbers, func(n int) int {
-		if !p.startsAnew && !ofFolder(n) {
+		if !p.restarts && !ofFolder(n) {
 			return -1
 		}
 		return slices.IndexFunc(p.episodes, func(s slot) bool { return s.season == n/100 && s.episode.Number == n%100 })

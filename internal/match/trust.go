@@ -138,7 +138,7 @@ var doubts = []struct {
 		return p.saysFinal() && !p.hasSeveralSeasons()
 	}},
 	{"the folder's numbers may begin with the season", 0.5, func(p *placer, at placement) bool {
-		return p.startsAnew && at.method != viaSeason
+		return p.restarts && at.method != viaSeason
 	}},
 	{"an earlier season has several cours", 0.5, func(p *placer, at placement) bool {
 		first := seasonSlots(p.episodes, p.episodes[0].season)

@@ -101,8 +101,8 @@ func TestTheLastNumberOfAFolderDecides(t *testing.T) {
 	}
 }
 
-// Numbers that begin anew in each hundred are season and episode, or nobody knows; they never surely count on.
-func TestNumbersThatBeginAnewInEachHundred(t *testing.T) {
+// Numbers that restart in each hundred are season and episode, or nobody knows; they never surely count on.
+func TestNumbersThatRestartInEachHundred(t *testing.T) {
 	w := shapes()
 	for _, row := range []struct {
 		name, title string
