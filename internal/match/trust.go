@@ -259,15 +259,21 @@ func (p *placer) leastMisfit(latin entryTitle) float64 {
 }
 
 // mayCountWithinSequel reports whether the first season of the name may be that of a sequel or part of the show, which
-// the title or year means: "Title II/Season 1/05", "Title Arc S01E05".
+// the title or year means: "Title II/Season 1/05", "Title Arc S01E05", also where the arc has several seasons.
 func (p *placer) mayCountWithinSequel(at placement) bool {
 	first := p.episodes[0].season
 	ofShow := func(t entryTitle) bool { // its own subtitle
 		sub := strings.TrimPrefix(t.norm, t.withoutSubtitle)
 		return t.primary && sub != t.norm && strings.HasPrefix(sub, " ") && strings.HasSuffix(p.hint.Remainder, sub)
 	}
+	matched := p.hint.matched
+	ownWithMore := func(t entryTitle) bool { // "Title Arc" is another title of the show "Title"
+		more, ok := strings.CutPrefix(matched.norm, t.norm+" ")
+		return ok && t.primary && !matched.primary && !words().wholeShowWords[more]
+	}
 	return at.method == viaSeason && at.season == first && p.statesSeason() && !yearSelectsSeason(p, at) &&
 		(p.hint.Season > first || p.hint.Remainder != "" && !slices.ContainsFunc(p.titles, ofShow) || p.saysFinal() ||
+			slices.ContainsFunc(p.titles, ownWithMore) ||
 			p.year != 0 && airedInYear(p.episodes, p.year) && !airedInYear(seasonSlots(p.episodes, first), p.year))
 }
 

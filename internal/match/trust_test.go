@@ -163,6 +163,18 @@ func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 		{"the first season of a part", titled("Lantern Club Z"), rel("Lantern Club Z", inSeason(1)), "S01E03?"},
 		{"the first season of a sequel", titled("Lantern Club II"), rel("Lantern Club II", inSeason(1)), "S01E03?"},
 		{"the first season of what has more marks", titled("Lantern Club!!"), rel("Lantern Club!!", inSeason(1)), "S01E03?"},
+		{
+			"the first season of a part that has a title of its own", titled("Lantern Club Far Voyage", "Far Voyage"),
+			rel("Lantern Club Far Voyage", inSeason(1)), "S01E03?",
+		},
+		{
+			"the first season of a part of several seasons", titled("Lantern Club Z", "Lantern Club Z 2nd Season"),
+			rel("Lantern Club Z", inSeason(1)), "S01E03?",
+		},
+		{
+			"the first season of the whole show", titled("Lantern Club The Animation"),
+			rel("Lantern Club The Animation", inSeason(1)), "S01E03",
+		},
 		{"in the year of the show", titled("Lantern Club Z"), rel("Lantern Club Z", inSeason(1), of(2009)), "S01E03"},
 		{
 			"the subtitle of the show itself", &world{entries: []*Entry{series(30, "Lantern Club: Dawn Choir", "灯島", 2009,
