@@ -32,7 +32,7 @@ func (n numberings) forFile(files []File, p *placer) numbering {
 		files = nil // names without a folder may be unrelated
 	}
 	for _, f := range files {
-		o := placer{rel: f.Release}
+		o := placer{rel: f.Release, entry: p.entry}
 		o.season, o.part = p.seasonAndPart(f.Release)
 		if (numberingKey{f.Release.Group, o.season, o.part}) == key && !f.isExtra() && o.isRegular() {
 			all.numbers = append(all.numbers, toInts(f.Release.Episodes)...)

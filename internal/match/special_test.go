@@ -18,6 +18,7 @@ func TestFolderOfSpecialsStatesNoNumber(t *testing.T) {
 		"Paper Owls/Season 0/02.mkv":                            "tv 7 S00E02",
 		"Paper Owls OVA Winter Fair.mkv":                        "tv 7 S00E03",
 		"Paper Owls [tmdbid-7]/Paper Owls OVA S01E02.mkv":       "tv 7 S01E02",
+		"Paper Owls/Paper Owls OVA S01E02.mkv":                  "tv 7 -",
 		"Copper Wharf/OAD/Copper Wharf OAD 2.mkv":               "tv 13 S00E02",
 	} {
 		if got := decideOne(shapes(), release.Parse(path)); outcome(got) != want {
