@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -51,6 +52,7 @@ func (k *keyring) update(accounts []config.Account) {
 		}
 	}
 	k.keys.Store(&keys)
+	k.lastRefusal.Store(nil)
 	k.onlyKey.Store(nil)
 	if len(accounts) == 1 && len(accounts[0].Keys) == 1 {
 		only := ratelimit.Preference{Account: accounts[0].Name, Key: accounts[0].Account.Keys[0], Test: true}
@@ -125,8 +127,9 @@ func keyVerdict(req *http.Request, _ *http.Response, _ []byte) ratelimit.KeyVerd
 	return ratelimit.KeyRefused
 }
 
-// refusalTransport returns a *tmdb.UnauthorizedError if TMDB refuses the key of a request, or has refused all keys
-// before. It stores the first such error in firstRefusal, even if the cache then answers the request.
+// refusalTransport returns a *tmdb.UnauthorizedError if TMDB refuses the key of a request, has refused all keys before,
+// or has refused a request without a key and there is none. It stores the first such error in firstRefusal, even if the
+// cache then answers the request.
 type refusalTransport struct {
 	next         http.RoundTripper
 	keyring      *keyring
@@ -134,18 +137,16 @@ type refusalTransport struct {
 }
 
 func (r refusalTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if last := r.keyring.lastRefusal.Load(); last != nil && len(*r.keyring.keys.Load()) == 0 {
+		return nil, r.notSent(last) // the server wants a key, and there is none
+	}
 	req, x := withRequestState(req)
 	resp, err := r.next.RoundTrip(req)
 	if allKeysRefused(err) {
 		resp, err = r.tryOnlyKey(req, err)
 	}
 	if allKeysRefused(err) {
-		refusal := tmdb.UnauthorizedError{}
-		if last := r.keyring.lastRefusal.Load(); last != nil {
-			refusal = *last
-		}
-		refusal.WasSent = false
-		return nil, r.rememberFirst(&refusal)
+		return nil, r.notSent(cmp.Or(r.keyring.lastRefusal.Load(), &tmdb.UnauthorizedError{}))
 	}
 	if refusal := x.refusal.Load(); err == nil && refusal != nil {
 		return nil, r.rememberFirst(refusal)
@@ -181,6 +182,12 @@ func (r refusalTransport) tryOnlyKey(req *http.Request, refused error) (*http.Re
 func allKeysRefused(err error) bool {
 	blocked, ok := errors.AsType[*ratelimit.BlockedError](err)
 	return ok && blocked.Cause == ratelimit.ReasonCredentials
+}
+
+func (r refusalTransport) notSent(last *tmdb.UnauthorizedError) error {
+	refusal := *last
+	refusal.WasSent = false
+	return r.rememberFirst(&refusal)
 }
 
 func (r refusalTransport) rememberFirst(refusal *tmdb.UnauthorizedError) error {
