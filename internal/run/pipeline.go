@@ -111,7 +111,6 @@ func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) e
 	var failure error // produce's error; read after out is closed
 	go func() {
 		defer close(found)
-		defer p.Counts.Walked.Store(true)
 		failure = produce(work, func(b Batch) error {
 			for _, part := range splitBatch(b) {
 				if len(part.Files) == 0 && part.Err == nil {
@@ -131,6 +130,7 @@ func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) e
 			}
 			return work.Err()
 		})
+		p.Counts.Walked.Store(failure == nil)
 	}()
 	go func() {
 		defer close(out)

@@ -242,6 +242,27 @@ func TestThePipelineCountsWhatItHasFound(t *testing.T) {
 	})
 }
 
+// An interruption also ends the walk, but not all folders have been read then.
+func TestAnInterruptedWalkHasNotEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var counts Counts
+		ctx, cancel := context.WithCancel(t.Context())
+		d := &decider{delay: func() time.Duration { return time.Second }}
+		p := &pipeline{Config: Config{Decider: d, MaxConcurrent: 1, Counts: &counts}}
+		walk := func(ctx context.Context, yield func(Batch) error) error {
+			if err := yield(batchOf("a", "One - 01.mkv")); err != nil {
+				return err
+			}
+			cancel()
+			return yield(batchOf("b", "Two - 01.mkv"))
+		}
+		err := p.run(ctx, walk, func(*Line) error { return nil })
+		if !errors.Is(err, context.Canceled) || counts.Walked.Load() {
+			t.Errorf("walked %v, %v", counts.Walked.Load(), err)
+		}
+	})
+}
+
 // The walk's end is never told before its last files: what is left would be counted too low.
 func TestTheEndOfTheWalkIsReportedWithAllFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
