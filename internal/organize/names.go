@@ -23,13 +23,10 @@ func cleanText(s string) string {
 		return s
 	}
 	// Removing a character can make a combining character follow another one, so repeat until nothing changes.
-	for {
-		next := cleanOnce(s)
-		if next == s {
-			return s
-		}
+	for next := cleanOnce(s); next != s; next = cleanOnce(s) {
 		s = next
 	}
+	return s
 }
 
 // isPlain reports whether s is ASCII that needs no cleaning, as most names, apart from reserved names.

@@ -995,6 +995,15 @@ func TestSidecarsFollowTheirVideo(t *testing.T) {
 			nil,
 		},
 		{
+			"a folder of subtitles that holds videos of its own",
+			[]string{
+				"/in/Sub/Film.mkv", "/in/Sub/Film.en.srt", "/in/Sub/Show S01E01 Korean.srt", "/in/자막/S01E01.srt",
+				"/in/자막/S01E01.mkv",
+			},
+			[]string{"link Sub/Show S01E01 Korean.srt > .ko.srt"},
+			nil,
+		},
+		{
 			"by number, with neither language nor flag",
 			[]string{"/in/자막/1화.smi", "/in/字幕/S01E01 director.ass"},
 			[]string{"link 字幕/S01E01 director.ass > .S01E01 director.ass", "link 자막/1화.smi > .1화.smi"},

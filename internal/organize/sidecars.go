@@ -112,9 +112,11 @@ func (o *sidecarAssigner) assign() {
 	}
 }
 
-// assignSubtitles assigns what is in a folder of subtitles, and in those below it for a video or a language.
+// assignSubtitles assigns what is in a folder of subtitles, and in those below it for a video or a language. A subtitle
+// of a video in the same folder stays with that.
 func (o *sidecarAssigner) assignSubtitles(dir *folder, subfolder string) {
 	_, language := languageSuffix(path.Base(subfolder))
+	inside := newSidecarAssigner(o.planner, dir).matcher
 	for i := range dir.items {
 		item := &dir.items[i]
 		if item.Type == TypeDir && !item.Ignored && !strings.Contains(subfolder, "/") {
@@ -129,7 +131,7 @@ func (o *sidecarAssigner) assignSubtitles(dir *folder, subfolder string) {
 				}
 			}
 		}
-		if !isSubtitleOrAudio(item) {
+		if _, _, isOwned := inside.Owner(item.Name); isOwned || !isSubtitleOrAudio(item) {
 			continue
 		}
 		number, rest, ok := o.matcher.Owner(item.Name)
