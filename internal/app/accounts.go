@@ -36,10 +36,6 @@ type onlyKeyAttempt struct {
 	ended   chan struct{}
 }
 
-func newOnlyKeyAttempt(p ratelimit.Preference) *onlyKeyAttempt {
-	return &onlyKeyAttempt{Preference: p, ended: make(chan struct{})}
-}
-
 // update adds the keys of accounts. It keeps the previous keys, because requests in progress may still need them.
 func (k *keyring) update(accounts []config.Account) {
 	keys := map[ratelimit.Fingerprint]config.Key{}
@@ -56,7 +52,7 @@ func (k *keyring) update(accounts []config.Account) {
 	k.onlyKey.Store(nil)
 	if len(accounts) == 1 && len(accounts[0].Keys) == 1 {
 		only := ratelimit.Preference{Account: accounts[0].Name, Key: accounts[0].Account.Keys[0], Test: true}
-		k.onlyKey.Store(newOnlyKeyAttempt(only))
+		k.onlyKey.Store(&onlyKeyAttempt{Preference: only, ended: make(chan struct{})})
 	}
 }
 
@@ -97,6 +93,9 @@ func (s signer) RoundTrip(req *http.Request) (*http.Response, error) {
 	refusal := tmdb.RefusalOf(out, resp, body)
 	if refusal != nil {
 		s.keyring.lastRefusal.Store(refusal)
+		if secret == "" { // no command tells a running process that the server has stopped wanting a key
+			time.AfterFunc(time.Minute, func() { s.keyring.lastRefusal.CompareAndSwap(refusal, nil) })
+		}
 	}
 	requestStateFrom(req.Context()).refusal.Store(refusal)
 	resp.Request = req // without the key
@@ -128,8 +127,8 @@ func keyVerdict(req *http.Request, _ *http.Response, _ []byte) ratelimit.KeyVerd
 }
 
 // refusalTransport returns a *tmdb.UnauthorizedError if TMDB refuses the key of a request, has refused all keys before,
-// or has refused a request without a key and there is none. It stores the first such error in firstRefusal, even if the
-// cache then answers the request.
+// or has refused a request without a key in the last minute and there is none. It stores the first such error in
+// firstRefusal, even if the cache then answers the request.
 type refusalTransport struct {
 	next         http.RoundTripper
 	keyring      *keyring
@@ -167,7 +166,7 @@ func (r refusalTransport) tryOnlyKey(req *http.Request, refused error) (*http.Re
 		resp, err := r.next.RoundTrip(req.WithContext(ratelimit.With(req.Context(), ratelimit.Request{Prefer: a.Preference})))
 		// the key is valid again, so the next refusal allows another attempt
 		if err == nil && r.keyring.lastRefusal.Load() == nil {
-			r.keyring.onlyKey.CompareAndSwap(a, newOnlyKeyAttempt(a.Preference))
+			r.keyring.onlyKey.CompareAndSwap(a, &onlyKeyAttempt{Preference: a.Preference, ended: make(chan struct{})})
 		}
 		return resp, err
 	}
