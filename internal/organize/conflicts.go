@@ -77,10 +77,12 @@ func (p *Planner) labelSameNames() {
 }
 
 // skipSharedEpisodes skips each file that holds several episodes, or a part, if another file holds one of these
-// episodes, or the whole. It skips the other file too.
+// episodes, or the whole. It skips the other file too. The user's own template may name any two files of one episode
+// differently, so they are skipped as well, unless the user wants versions.
 func (p *Planner) skipSharedEpisodes() {
+	isOwn := p.opts.Layout.Name == CustomLayout && !p.opts.LabelVersions
 	for _, v := range p.videos {
-		if len(v.work.Episodes) < 2 && !v.isPart() || v.isInPlace {
+		if len(v.work.Episodes) < 2 && !v.isPart() && (!isOwn || v.work.Kind == "movie") || v.isInPlace {
 			continue
 		}
 		text := "%s has the same episode"

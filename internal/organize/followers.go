@@ -107,8 +107,7 @@ func (f *extraPlacer) indexVideos() {
 
 func (f *extraPlacer) placeExtra(v *video) {
 	p := f.planner
-	code := CodeNoOwner
-	of := v.dir
+	code, of := CodeNoOwner, v.dir
 	if v.kind == kindExtra {
 		code = CodeExtra
 	} else if strings.EqualFold(path.Base(of.path), fontsFolder) &&

@@ -422,6 +422,35 @@ func TestPlans(t *testing.T) {
 			},
 		},
 		{
+			"an episode's own fields don't make two episodes of one",
+			func(o *Options) {
+				o.Layout, _ = NewLayout("custom", Templates{Show: "{title}", Episode: "{title} S{season:2}E{episode:2} {name}"})
+			},
+			tree("/in/a 720p.mkv", "/in/a 1080p.mkv", "/in/b cd1.avi", "/in/b cd2.avi", "/out/"),
+			[]report.Record{
+				tv("/in/a 720p.mkv", 1, 1), tv("/in/a 1080p.mkv", 1, 1), tv("/in/b cd1.avi", 1, 2), tv("/in/b cd2.avi", 1, 2),
+			},
+			[]string{
+				"link b cd1.avi > Show/Season 01/Show S01E02 b cd1 - part1.avi",
+				"link b cd2.avi > Show/Season 01/Show S01E02 b cd2 - part2.avi",
+				"same_target /in/a 720p.mkv (/in/a 1080p.mkv has the same episode)",
+				"same_target /in/a 1080p.mkv (/in/a 720p.mkv has the same episode)",
+			},
+		},
+		{
+			"an episode's own fields tell versions apart",
+			func(o *Options) {
+				o.Layout, _ = NewLayout("custom", Templates{Show: "{title}", Episode: "{title} S{season:2}E{episode:2} {name}"})
+				o.LabelVersions = true
+			},
+			tree("/in/a 720p.mkv", "/in/a 1080p.mkv", "/out/"),
+			[]report.Record{tv("/in/a 720p.mkv", 1, 1), tv("/in/a 1080p.mkv", 1, 1)},
+			[]string{
+				"link a 720p.mkv > Show/Season 01/Show S01E01 a 720p.mkv",
+				"link a 1080p.mkv > Show/Season 01/Show S01E01 a 1080p.mkv",
+			},
+		},
+		{
 			"what is left, and why", nil,
 			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/in/d.mkv", "/in/e.mkv", "/in/f.mkv", "/in/g.mkv -> /x", "/in/h.mkv",
 				"/in/k.mkv", "/else/m.mkv", "/out/"),

@@ -182,8 +182,7 @@ func (p *Planner) locate(v *video) {
 		v.skip(CodeUnreadable, lang.TextOf(at.err))
 		return
 	}
-	v.dir = at.dir
-	v.item = v.dir.find(v.name)
+	v.dir, v.item = at.dir, at.dir.find(v.name)
 	switch {
 	case v.dir.err != nil:
 		v.skip(CodeUnreadable, lang.TextOf(v.dir.err))
