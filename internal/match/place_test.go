@@ -234,6 +234,45 @@ func TestPlaceReportsAGroupThatCannotBeAsked(t *testing.T) {
 	}
 }
 
+// Files of one folder are judged together, by ways that no list of names without folders takes.
+func TestAnyFolderIsDecided(t *testing.T) {
+	w := shapes()
+	var titles []string
+	for _, e := range w.entries {
+		titles = append(titles, e.Title, e.OriginalTitle)
+	}
+	words := rapid.SampledFrom([]string{
+		"[Kumo]", "OVA", "OAD", "SP1", "Special", "Movie", "NCOP1", "Trailer", "S01E02", "S02", "S2 - 03", "- 03", "- 14v2",
+		"- 7.5", "- 01-12", "E05", "(2016)", "(2019)", "2nd Season", "Final Season", "II", "Part 2", "Arc", "TV",
+		"第3話", "第2期", "3화", "2기", "극장판", "#12", "101", "1080p", "end",
+	})
+	folders := rapid.SampledFrom([]string{
+		"", "Season 1/", "Season 2/", "Season 0/", "OVA/", "Specials/", "Movies/", "Disc 1/",
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		show := rapid.SampledFrom(titles).Draw(t, "show")
+		var files []File
+		for range rapid.IntRange(1, 6).Draw(t, "files") {
+			title := rapid.SampledFrom([]string{show, show, show, ""}).Draw(t, "title")
+			rest := strings.Join(rapid.SliceOfN(words, 1, 4).Draw(t, "words"), " ")
+			path := show + "/" + folders.Draw(t, "folder") + title + " " + rest + ".mkv"
+			files = append(files, File{Release: release.Parse(path)})
+		}
+		decided := 0
+		res := &Resolver{Source: w, Options: DefaultOptions()}
+		for _, s := range Group(files) {
+			for _, d := range res.Place(context.Background(), s.Files, res.Resolve(context.Background(), s)) {
+				if decided++; d.Status == "" || d.Season != nil && d.Status != Matched {
+					t.Fatalf("%+v", d)
+				}
+			}
+		}
+		if decided != len(files) {
+			t.Fatalf("%d of %d files are decided", decided, len(files))
+		}
+	})
+}
+
 // Whatever the name says and whatever TMDB holds, only fetched episodes come out, and never a regular one for a half
 // episode, an extra or a special.
 func TestPlaceInvariants(t *testing.T) {
