@@ -70,7 +70,7 @@ func newCacheGet(f *factory) *cobra.Command {
 	return f.cacheCommand(command("cache_get"), nil, func(c invocation, store *cache.Store) error {
 		key, ok := cache.ParseKey(c.args[0])
 		if !ok {
-			return usagef("anivault cache list shows the keys", "%s is not a cache key or URL", ui.Printable(c.args[0]))
+			return usagef("anivault cache list shows the keys", "KEY is neither a cache key nor a URL such as https://...")
 		}
 		e, found, err := store.Get(c.cmd.Context(), key)
 		switch {
@@ -78,7 +78,7 @@ func newCacheGet(f *factory) *cobra.Command {
 			return err
 		case !found:
 			return exitErrorf(exitIncomplete, "anivault cache list shows the keys; everything after the ? is part of a key",
-				"nothing is cached under %s", ui.Printable(c.args[0]))
+				"nothing is cached under %s", ui.Printable(key)) // without the credentials of what was typed
 		}
 		body := string(e.Body)
 		if f.streams.OutTTY {

@@ -47,3 +47,22 @@ func TestACachedBodyIsHarmlessOnATerminal(t *testing.T) {
 		})
 	}
 }
+
+// Whoever asks for an address with a key in it finds no key in the answer: stderr often goes into a log.
+func TestCacheGetRepeatsNoKey(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("HOME", dir)
+	t.Setenv("ANIVAULT_CACHE_DIR", dir)
+	const secret = "0123456789abcdef0123456789abcdef"
+	for address, want := range map[string]string{
+		"https://api.themoviedb.org/3/tv/7?api_key=" + secret + "&language=ko-KR": "/3/tv/7?language=ko-KR",
+		"api.themoviedb.org/3/tv/7?api_key=" + secret:                             "neither a cache key nor a URL",
+	} {
+		var out, errs bytes.Buffer
+		streams := ui.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Width: 80}
+		status := Main(t.Context(), []string{"cache", "get", address}, streams)
+		if text := errs.String(); status == 0 || strings.Contains(text, secret) || !strings.Contains(text, want) {
+			t.Errorf("cache get %s: status %d, %s", address, status, text)
+		}
+	}
+}
