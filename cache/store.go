@@ -178,8 +178,8 @@ func (s *Store) Range(ctx context.Context, fn func(*Entry) error) error {
 	})
 }
 
-// Put stores an answer, whose body must be a JSON object or array. If the error is nil, the answer is on disk and
-// survives a crash or a power failure. If it is [ErrPending], the answer is only in memory.
+// Put stores an answer, whose body must be a JSON array, or a JSON object that is not empty. If the error is nil, the
+// answer is on disk and survives a crash or a power failure. If it is [ErrPending], the answer is only in memory.
 func (s *Store) Put(ctx context.Context, e *Entry) error {
 	if err := checkBody(e.Body); err != nil {
 		return fmt.Errorf("store %s: %w", e.Key, err)

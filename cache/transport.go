@@ -48,7 +48,7 @@ type Transport struct {
 	OnWait func(ctx context.Context)
 	// Valid returns nil if the client accepts the response to req, which has the given body. The transport calls it before
 	// it stores or renews an answer. If Valid rejects the response, the stored answer stays, and is served as stale. A nil
-	// Valid accepts each JSON object or array with status 200 or 404.
+	// Valid accepts each JSON array, and each JSON object that is not empty, with status 200 or 404.
 	Valid func(req *http.Request, resp *http.Response, body []byte) error
 	// IsBlocked reports whether an error of Next means that the upstream could not be asked. In that case, a stale answer
 	// may be served. If IsBlocked is nil, every error means that.

@@ -41,7 +41,7 @@ func (o Operator) update(ctx context.Context, change func(Instant, *Snapshot) er
 	return nil
 }
 
-// Tune overrides settings by key for all running processes, for a time or, with duration 0, until ResetTuning. It
+// Tune overrides settings by key for all running processes, for a time or, with duration <= 0, until ResetTuning. It
 // returns a *TuningError and changes nothing if a key does not exist, or a value is invalid by itself or together with
 // others.
 func (o Operator) Tune(ctx context.Context, values map[string]string, duration time.Duration) error {
@@ -87,7 +87,7 @@ func (o Operator) Reset(ctx context.Context, force bool) error {
 	})
 }
 
-// TuneAccount overrides limits of an account by key for all running processes, for a time or, with duration 0, until
+// TuneAccount overrides limits of an account by key for all running processes, for a time or, with duration <= 0, until
 // ResetAccount. It returns a *TuningError and changes nothing if a key does not exist or a value is invalid.
 func (o Operator) TuneAccount(
 	ctx context.Context, name string, values map[string]string, duration time.Duration,
@@ -95,8 +95,8 @@ func (o Operator) TuneAccount(
 	return o.update(ctx, func(at Instant, s *Snapshot) error { return s.TuneAccount(at, name, values, duration) })
 }
 
-// EnableAccount enables or disables an account whatever its processes have configured, for a time or, with duration 0,
-// until the next call. Enabling tries the account's refused keys again.
+// EnableAccount enables or disables an account whatever its processes have configured, for a time or, with
+// duration <= 0, until the next call. Enabling tries the account's refused keys again.
 func (o Operator) EnableAccount(ctx context.Context, name string, enabled bool, duration time.Duration) error {
 	return o.update(ctx, func(at Instant, s *Snapshot) error {
 		s.EnableAccount(at, name, enabled, duration)
