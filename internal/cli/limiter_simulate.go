@@ -85,7 +85,7 @@ func (o *simulateOptions) run(cmd *cobra.Command, args []string) error {
 	result, err := simulate.Run(cmd.Context(), sim)
 	switch {
 	case cmd.Context().Err() != nil:
-		return cmd.Context().Err()
+		return &exitError{code: max(exitStatusOfSignal(cmd.Context()), exitInterrupted)}
 	case err != nil: // only the arguments can be wrong
 		return usagef(helpHint(cmd), "%v", err)
 	}

@@ -116,10 +116,10 @@ func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline, force bool)
 			return nil
 		}
 		if !errors.Is(err, match.ErrNoEntry) {
-			if _, why := app.Explain(err); !offline {
+			if _, why := app.Explain(err); !offline && cmd.Context().Err() == nil {
 				f.warn("can't check whether TMDB has %s: %s", p.Entry(), why)
 			}
-			return nil
+			return context.Cause(cmd.Context()) // who interrupts the question wants no pin
 		}
 		other := map[match.Kind]match.Kind{match.TV: match.Movie, match.Movie: match.TV}[p.Kind]
 		hint := lang.Text("anivault search finds entries")

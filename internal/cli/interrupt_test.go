@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// Ctrl-C while pin asks TMDB about the entry: nothing is pinned, and nothing is said about the question.
+func TestAnInterruptedPinPinsNothing(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		cancel(&signalError{os.Interrupt})
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	t.Setenv("HOME", dir)
+	t.Setenv("ANIVAULT_DATA_DIR", dir)
+	t.Setenv("ANIVAULT_TMDB_BASE_URL", server.URL)
+	t.Setenv("ANIVAULT_TMDB_TOKEN", "abcdefgh12345678")
+	var out, errs bytes.Buffer
+	streams := ui.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Width: 80}
+	status := Main(ctx, []string{"pin", "Some Show", "tv/7"}, streams)
+	if text := errs.String(); status != 130 || strings.Contains(text, "pinned") || strings.Contains(text, "can't check") {
+		t.Errorf("status %d, %s", status, text)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "pins.txt")); err == nil {
+		t.Errorf("there are pins: %s", text)
+	}
+}
+
+// Whoever interrupts a simulation does not have to read of a context.
+func TestAnInterruptedSimulationSaysNothing(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(&signalError{os.Interrupt})
+	var out, errs bytes.Buffer
+	streams := ui.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Width: 80}
+	if status := Main(ctx, []string{"limiter", "simulate", "--for", "2h"}, streams); status != 130 || errs.Len() > 0 {
+		t.Errorf("status %d, %s", status, errs.String())
+	}
+}
