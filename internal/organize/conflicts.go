@@ -173,9 +173,7 @@ func partLabels(group []*video) []string {
 	return labelsIfDistinct(labels)
 }
 
-func (v *video) partNumber() int {
-	return partInName(v.item.Name, cmp.Or(v.tags, &releaseTags{}).part)
-}
+func (v *video) partNumber() int { return partInName(v.item.Name, cmp.Or(v.tags, &releaseTags{}).part) }
 
 func partInName(name string, knownPart int) int {
 	if m := discPattern().FindStringSubmatch(library.Stem(name)); knownPart <= 0 && m != nil {

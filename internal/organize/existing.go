@@ -125,8 +125,8 @@ func (p *Planner) planRenames(v *video, folder *targetFolder, name string) (out 
 	for i := range dir.items {
 		item := &dir.items[i]
 		// A name that differs only in case or normal form is that entry itself, not another hard link.
-		if item.Type == TypeRegular && FoldName(item.Name) != FoldName(name) && library.IsVideo(item.Name) &&
-			p.folders.isSameFile(dir, v.dir, v.item, item, p.opts.acceptsCopies(v, v.item)) {
+		if item.Type == TypeRegular && p.folders.isSameFile(dir, v.dir, v.item, item, p.opts.acceptsCopies(v, v.item)) &&
+			FoldName(item.Name) != FoldName(name) && library.IsVideo(item.Name) {
 			r := p.planRename(v, folder, item.Name)
 			r.skip(CodeSameFile, lang.Textf("the same file as %s", joinPath(dir.path, name)))
 			out = append(out, r)
@@ -185,7 +185,9 @@ func (d *folderIndex) findExisting(searched []*targetFolder, v *video) (at *targ
 		}
 		for i := range dir.items {
 			item := &dir.items[i]
-			if d.isSameFile(dir, v.dir, v.item, item, copies) && library.IsVideo(item.Name) {
+			// a quick check, because there may be thousands
+			mayBe := item.Inode == v.item.Inode || item.Size == v.item.Size || item.Type == TypeLink
+			if mayBe && d.isSameFile(dir, v.dir, v.item, item, copies) && library.IsVideo(item.Name) {
 				return at, item.Name
 			}
 		}
@@ -196,22 +198,33 @@ func (d *folderIndex) findExisting(searched []*targetFolder, v *video) (at *targ
 type existingVideo struct {
 	path string
 	release.Release
+	isAbsolute bool       // its own name has a number without a season
+	titleKey   string     // of its title
+	name       folderName // the IDs and edition in its own name
 }
 
 // discFolder matches the folder of a disc, or of a part, in that of its film.
 var discFolder = lazyregexp.New(`(?i)^(?:BDMV|VIDEO_TS|HVDVD_TS|CD ?\d)$`)
 
-// existingVideos returns the videos in a folder, except extras and samples.
-func (f *folder) existingVideos() []existingVideo {
+const anyNumber = -1 // the key of all existing videos
+
+// existingVideos returns the videos in a folder by their numbers, except extras and samples.
+func (f *folder) existingVideos() map[float64][]*existingVideo {
 	if f.parsedVideos == nil {
-		f.parsedVideos = []existingVideo{}
+		f.parsedVideos = map[float64][]*existingVideo{}
 		for i := range f.items {
 			item := &f.items[i]
 			isDisc := item.Type == TypeDir && discFolder().MatchString(item.Name)
 			if isDisc || item.Type != TypeDir && library.IsVideo(item.Name) && !strings.HasPrefix(item.Name, "._") {
 				r := release.Parse(path.Join(path.Base(f.path), item.Name))
 				if !r.Extra && !library.IsExtraName(item.Name) {
-					f.parsedVideos = append(f.parsedVideos, existingVideo{joinPath(f.path, item.Name), r})
+					own := len(r.Episodes) > 0 && release.Parse(item.Name).Absolute
+					e := &existingVideo{
+						joinPath(f.path, item.Name), r, own, titleKey(r.Title, ""), parseFolderName(library.Stem(item.Name)),
+					}
+					for _, n := range append([]float64{anyNumber}, r.Episodes...) {
+						f.parsedVideos[n] = append(f.parsedVideos[n], e)
+					}
 				}
 			}
 		}
@@ -223,19 +236,24 @@ func (f *folder) existingVideos() []existingVideo {
 // the folder of a film, all do. In a shared folder, the name of the work counts. below is the folder's path in that of
 // the work; "" if it is not in it.
 func (f *folder) videosOfSameWork(v *video, below string, isShared bool) (out []*existingVideo) {
-	videos := f.existingVideos()
-	for i := range videos {
-		e := &videos[i]
-		if isShared && !v.isNamedBy(e) {
-			continue
+	all, numbers := f.existingVideos(), []float64{anyNumber}
+	if v.work.Kind == "tv" { // a season may have thousands of videos
+		numbers = slices.Clone(v.episodesInName)
+		for _, n := range slices.Concat(v.named.Episodes, cmp.Or(v.orders.In(orders.Absolute), &v.named).Episodes) {
+			numbers = append(numbers, float64(n))
 		}
-		if v.work.Kind == "tv" && !f.holdsEpisode(e, v, below) {
-			continue
+	}
+	for _, n := range numbers {
+		for _, e := range all[n] {
+			if isShared && !v.isNamedBy(e) || slices.Contains(out, e) ||
+				v.work.Kind == "tv" && !f.holdsEpisode(e, v, below) {
+				continue
+			}
+			if part := partInName(e.Name, e.Part); v.label != "" && part > 0 && part != v.partNumber() {
+				continue
+			}
+			out = append(out, e)
 		}
-		if part := partInName(e.Name, e.Part); v.label != "" && part > 0 && part != v.partNumber() {
-			continue
-		}
-		out = append(out, e)
 	}
 	return out
 }
@@ -266,10 +284,9 @@ func (f *folder) holdsEpisode(e *existingVideo, v *video, below string) bool {
 		return false
 	}
 	earlier := float64(absolute.Episodes[0] - named.Episodes[0])
-	if earlier <= 0 || !release.Parse(e.Name).Absolute || slices.ContainsFunc(f.existingVideos(),
-		func(e existingVideo) bool {
-			return len(e.Episodes) > 0 && e.Episodes[0] <= earlier && release.Parse(e.Name).Absolute
-		}) {
+	if earlier <= 0 || !e.isAbsolute || slices.ContainsFunc(f.parsedVideos[anyNumber], func(e *existingVideo) bool {
+		return e.isAbsolute && e.Episodes[0] <= earlier
+	}) {
 		return has(named)
 	}
 	return has(absolute)
@@ -283,11 +300,10 @@ func (v *video) titles() []string {
 // the edition if the film's folder has one.
 func (v *video) isNamedBy(e *existingVideo) bool {
 	isOwn := func(id string) bool { return slices.Contains(v.ids(), id) }
-	isTitle := func(title string) bool { return titleKey(title, "") == titleKey(e.Title, "") }
-	name, edition := parseFolderName(library.Stem(e.Name)), parseFolderName(path.Base(v.entry.folder.path)).edition
-	return (edition == "" || edition == name.edition) && (slices.ContainsFunc(name.ids, isOwn) ||
-		titleKey(e.Title, "") != "" && slices.ContainsFunc(v.titles(), isTitle) &&
-			(v.work.Kind == "tv" || e.Year == v.facts.year))
+	isTitle := func(title string) bool { return titleKey(title, "") == e.titleKey }
+	edition := parseFolderName(path.Base(v.entry.folder.path)).edition
+	return (edition == "" || edition == e.name.edition) && (slices.ContainsFunc(e.name.ids, isOwn) ||
+		e.titleKey != "" && (v.work.Kind == "tv" || e.Year == v.facts.year) && slices.ContainsFunc(v.titles(), isTitle))
 }
 
 // labelAsVersion labels a video so that it differs from other versions, if the user wants versions and the media server

@@ -1,6 +1,7 @@
 package organize
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -789,5 +790,21 @@ func TestLateSidecarsGetTheNameOfTheirRenamedVideo(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, again); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A season's folder may have thousands of videos, and a new release of each may arrive.
+func BenchmarkASeasonOfThousands(b *testing.B) {
+	var paths []string
+	var records []report.Record
+	for n := 1; n <= 5000; n++ {
+		paths = append(paths, fmt.Sprintf("/in/%d.mkv", n), fmt.Sprintf("/out/Show/Season 1/Show S01E%d.mkv: x", n))
+		records = append(records, tv(fmt.Sprintf("/in/%d.mkv", n), 1, n))
+	}
+	d := tree(paths...)
+	for b.Loop() {
+		if r := planOf(options(b, "jellyfin"), d, records...); len(r.Skipped) != len(records) {
+			b.Fatalf("%d of %d skipped", len(r.Skipped), len(records))
+		}
 	}
 }

@@ -26,18 +26,9 @@ const (
 )
 
 // TypeOf returns the type for the type bits of a file mode.
-func TypeOf(mode fs.FileMode) ItemType {
-	switch mode {
-	case 0:
-		return TypeRegular
-	case fs.ModeDir:
-		return TypeDir
-	case fs.ModeSymlink:
-		return TypeLink
-	default:
-		return TypeOther
-	}
-}
+func TypeOf(mode fs.FileMode) ItemType { return itemTypes[mode] }
+
+var itemTypes = map[fs.FileMode]ItemType{0: TypeRegular, fs.ModeDir: TypeDir, fs.ModeSymlink: TypeLink}
 
 // Item is an entry of a folder. Symbolic links are not followed.
 type Item struct {
@@ -73,9 +64,9 @@ type folder struct {
 	err          error
 	byFoldedName map[string][]*Item // by FoldName; nil until it is needed
 
-	subfolders   map[string][]string // names by ID and by title; nil until it is needed
-	byNFO        map[string]Entry    // the works in the NFOs of folders without an ID, by name; nil until it is needed
-	parsedVideos []existingVideo     // nil until it is needed
+	subfolders   map[string][]string          // names by ID and by title; nil until it is needed
+	byNFO        map[string]Entry             // of NFOs of folders without an ID, by name; nil until it is needed
+	parsedVideos map[float64][]*existingVideo // see existingVideos; nil until it is needed
 
 	videos []*video // the planned videos whose source is this folder
 }

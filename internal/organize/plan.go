@@ -76,9 +76,9 @@ func StampOf(t time.Time) Stamp { return Stamp{Sec: t.Unix(), Nsec: int32(t.Nano
 // IsCopiedAs reports whether t is s as a file system may store it, in units of 100 ns (NTFS, SMB) to 2 s (FAT).
 func (s Stamp) IsCopiedAs(t Stamp) bool {
 	exact := time.Unix(s.Sec, int64(s.Nsec))
-	return s == t || slices.ContainsFunc([]time.Duration{100, 1000, 1e6, 1e7, 1e9, 2e9}, func(unit time.Duration) bool {
-		return StampOf(exact.Truncate(unit)) == t
-	})
+	isUnit := func(unit time.Duration) bool { return StampOf(exact.Truncate(unit)) == t }
+	return s == t || s.Sec-t.Sec <= 2 && t.Nsec%100 == 0 && // a quick check, because a file is compared with many
+		slices.ContainsFunc([]time.Duration{100, 1000, 1e6, 1e7, 1e9, 2e9}, isUnit)
 }
 
 // Root is a source or target folder. The type of its file system, its inode and its birth time identify it. Device

@@ -139,7 +139,7 @@ func with(r report.Record, change func(*report.Record)) report.Record {
 }
 
 // options are those of a plan from /in to /out by hard links.
-func options(t *testing.T, layout string) Options {
+func options(t testing.TB, layout string) Options {
 	t.Helper()
 	l, err := NewLayout(layout, Templates{})
 	if err != nil {

@@ -96,17 +96,11 @@ func (p *Planner) skipStatedOrders() {
 
 func (d *folderIndex) statesOrder(dir string) bool {
 	catalogue := catalogueOf(path.Base(dir))
-	if catalogue == orders.TVDB || catalogue == orders.AniDB {
-		return false
-	}
 	order, ofTVDB := d.orderInNFO(dir)
-	return order != "" || ofTVDB && catalogue != orders.TMDB
+	return catalogue != orders.TVDB && catalogue != orders.AniDB && (order != "" || ofTVDB && catalogue != orders.TMDB)
 }
 
 func (d *folderIndex) orderInNFO(dir string) (displayOrder string, ofTVDB bool) {
-	if d.list(dir).find("tvshow.nfo") == nil {
-		return "", false
-	}
 	text, _ := d.disk.ReadEnds(joinPath(dir, "tvshow.nfo")) // what can't be read says nothing
 	return nfo.OrderIn(text)
 }

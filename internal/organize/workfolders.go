@@ -148,8 +148,8 @@ func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string
 	found = noOtherWork(titleKey(title, ""))
 	if v.work.Kind == "movie" {
 		return slices.DeleteFunc(found, func(name string) bool {
-			return !slices.ContainsFunc(d.list(joinPath(in.path, name)).existingVideos(),
-				func(e existingVideo) bool { return e.Year == v.facts.year })
+			return !slices.ContainsFunc(d.list(joinPath(in.path, name)).existingVideos()[anyNumber],
+				func(e *existingVideo) bool { return e.Year == v.facts.year })
 		})
 	}
 	if len(found) == 0 || d.hasOtherYear(joinPath(in.path, found[0]), v.facts.year) {
@@ -227,7 +227,7 @@ func (d *folderIndex) hasShowWithYear(in *folder, title string) bool {
 func (d *folderIndex) hasOtherYear(show string, year int) bool {
 	return slices.ContainsFunc(d.list(show).items, func(season Item) bool {
 		return season.Type == TypeDir && library.IsSeasonFolder(season.Name) &&
-			slices.ContainsFunc(d.list(joinPath(show, season.Name)).existingVideos(), func(e existingVideo) bool {
+			slices.ContainsFunc(d.list(joinPath(show, season.Name)).existingVideos()[anyNumber], func(e *existingVideo) bool {
 				return e.Year > 0 && e.Year != year
 			})
 	})
