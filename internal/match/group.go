@@ -131,7 +131,7 @@ type groupKey struct {
 func groupKeyOf(f File) groupKey {
 	r := f.Release
 	k := groupKey{
-		folder: folderOf(r), title: title.Normalize(r.Title), ids: fmt.Sprint(r.IDs),
+		folder: folderOf(r), title: title.Normalize(r.Title) + title.SequelSigns(r.Title), ids: fmt.Sprint(r.IDs),
 		part: r.SeasonPart(), year: r.Year, want: wantOf(f),
 	}
 	k.season, k.hasSeason = r.Season()

@@ -54,6 +54,22 @@ func TestGroupAsksOneQuestionPerSeries(t *testing.T) {
 	}
 }
 
+// A folder may have both seasons of a show whose titles differ only in their signs.
+func TestGroupKeepsSequelSigns(t *testing.T) {
+	var in []File
+	for i, name := range []string{"Salt Harbor!", "Salt Harbor!!", "Salt Harbor", "소금 항구", "소금 항구!!"} {
+		in = append(in, File{Index: i, Release: rel(name, eps(float64(i+1)))})
+	}
+	var got []string
+	for _, s := range Group(in) {
+		got = append(got, fmt.Sprintf("%s %d", s.Title(), len(s.Files)))
+	}
+	want := []string{"Salt Harbor! 2", "Salt Harbor!! 1", "소금 항구 1", "소금 항구!! 1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestOnlyFoldersAreFolders(t *testing.T) {
 	for name, want := range map[string]string{
 		"[Group] 銀の道 / Silver Road - 07 [1080p].mkv":     "",
