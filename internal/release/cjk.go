@@ -63,9 +63,8 @@ func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 	case '시', 'シ':
 		t, ok = p.readNumberAfterWord(i, tagSeason, "시즌", "シーズン")
 	case '에', 'エ':
-		if i > 0 {
-			t, ok = p.readNumberAfterWord(i, tagEpisode, "에피소드", "エピソード")
-		}
+		t, ok = p.readNumberAfterWord(i, tagEpisode, "에피소드", "エピソード")
+		ok = ok && i > 0
 	case '파':
 		t, ok = p.readNumberAfterWord(i, tagPart, "파트")
 		ok = ok && t.num < 10 && !strings.HasSuffix(p.w.text[:i], "아") // "아파트 7화"
@@ -198,34 +197,34 @@ const poeticCounters = "幕首訓怪膳皿局球席走歩輪匹杯巡"
 func isSeasonCounter(r rune) bool { return strings.ContainsRune("季期기", r) }
 
 func (p lexer) lexCounter(t *token) int {
-	unit, size := utf8.DecodeRuneInString(p.w.text[t.end:])
-	end, after := t.end+size, p.w.text[t.end+size:]
+	at := p.skipSpaces(t.end)
+	unit, size := utf8.DecodeRuneInString(p.w.text[at:])
+	end, after := at+size, p.w.text[at+size:]
 	width := t.end - t.start
 	next, _ := utf8.DecodeRuneInString(after)
 	switch {
-	case t.num < 0 || width > 4:
+	case t.num < 0 || width > 4, unit == '기' && unicode.Is(unicode.Hangul, next) && next != '완', // "4기사", "3 회사"
+		at > t.end && (isCJK(next) || !strings.ContainsRune("화회기話话集", unit)):
 		return t.end
 	case isEpisodeCounter(unit) && !strings.ContainsRune("夜羽편", unit), unit == '부' && width > 1 && !isCJK(next):
 		t.tag = tagEpisode
 		end += p.readTotalSign(t, after)
 	case isSeasonCounter(unit) && width <= 2:
-		if unit == '기' && unicode.Is(unicode.Hangul, next) && next != '완' {
-			return t.end // "4기사"
-		}
 		t.tag = tagSeason
 	case width == 1 && (unit == '쿨' || unit == '부' && !isCJK(next)):
 		t.tag = tagPart
-	case unit == '부' && next == '작': // "16부작"
+	case unit == '부' && next == '작': // "16부작", "전16부작", "총 16부작"
+		if k := len(p.w.tokens) - 1; k >= 0 && (p.w.word(k) == "전" || p.w.word(k) == "총") {
+			p.w.tokens[k].tag = tagPromo
+		}
 		t.tag = tagPromo
 		end += len("작")
 	case unit == '全' && t.bracket < 0 && t.start > 0 && p.readWhole(t, p.w.text[t.start-1]):
 	default:
-		n := broadcastDateLength(p.w.text[t.end:])
-		if n == 0 {
-			return t.end
+		if end = t.end + broadcastDateLength(p.w.text[t.end:]); end == t.end {
+			return end
 		}
 		t.tag = tagPromo
-		end = t.end + n
 	}
 	t.end, t.class = end, cjk
 	return end

@@ -23,6 +23,39 @@ func TestKoreanParts(t *testing.T) {
 	})
 }
 
+func TestCountersAfterASpace(t *testing.T) {
+	check(t, []row{
+		{"은빛 철도 7 화.mkv", "은빛 철도 e7 episode"},
+		{"은빛 철도 07 회 1080p.mkv", "은빛 철도 e7 episode"},
+		{"은빛 철도 3~4 회.mkv", "은빛 철도 e3-4 episode"},
+		{"은빛 철도 시즌2 3 화.mkv", "은빛 철도 s2 e3 episode"},
+		{"은빛 철도 시즌 2 3 화 (자막).mkv", "은빛 철도 s2 e3 episode"},
+		{"은빛 철도 2 기 3 화.mkv", "은빛 철도 s2 e3 episode"},
+		{"은빛 철도 2 기 - 03.mkv", "은빛 철도 s2 e3 episode"},
+		{"銀色鉄道 12 話.mkv", "銀色鉄道 e12 episode"},
+		{"은빛 3 회사 7화.mkv", "은빛 3 회사 e7 episode"},
+		{"은빛 4 기사 7화.mkv", "은빛 4 기사 e7 episode"},
+	})
+}
+
+func TestSeasonWordBeforeAKoreanEpisode(t *testing.T) {
+	check(t, []row{
+		{"은빛 철도 Season 2 3화.mkv", "은빛 철도 s2 e3 episode"},
+		{"은빛 철도 Season2 3회.mkv", "은빛 철도 s2 e3 episode"},
+		{"Silver Rail Season 2 3話.mkv", "Silver Rail s2 e3 episode"},
+	})
+}
+
+func TestKoreanTotals(t *testing.T) {
+	check(t, []row{
+		{"은빛 철도 전16부작/E03.mkv", "은빛 철도 e3 episode"},
+		{"은빛 철도 전 16부작/3회.mkv", "은빛 철도 e3 episode"},
+		{"은빛 철도 총 16부작/3회.mkv", "은빛 철도 e3 episode"},
+		{"은빛 철도 블루레이 합본/3회.mkv", "은빛 철도 e3 episode"},
+		{"은빛 대전 16부작 3회.mkv", "은빛 대전 e3 episode"},
+	})
+}
+
 func TestKoreanHalvesOfAnEpisode(t *testing.T) {
 	for name, want := range map[string]bool{
 		"은빛 철도 7회 1부.mkv":                     true,

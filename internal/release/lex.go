@@ -130,7 +130,7 @@ loop:
 		if j-i <= 8 {
 			t.num = atoi(text[i:j])
 		}
-		if j < len(text) && text[j] >= utf8.RuneSelf {
+		if j < len(text) && (text[j] >= utf8.RuneSelf || text[j] == ' ') {
 			j = p.lexCounter(&t)
 		}
 	case digits > 0:

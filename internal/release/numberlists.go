@@ -132,8 +132,8 @@ var episodeListEnds = []reason[listNumber]{
 
 // seasonListEnds list why a number does not continue a list of seasons after a word for season.
 var seasonListEnds = []reason[listNumber]{
-	{"it is not larger, or far too large", func(n listNumber) bool {
-		return n.value <= n.lastValue || n.value > n.lastValue+40
+	{"it is not larger, or far too large, or an episode", func(n listNumber) bool { // the 3 of "Season 2 3화"
+		return n.value <= n.lastValue || n.value > n.lastValue+40 || n.after.acceptAny("화", " 화", "회", " 회", "話", "集")
 	}, true},
 	{"an episode after a dash, and it has two digits or a name follows", func(n listNumber) bool {
 		return !n.afterPlural && strings.ContainsAny(n.separator, " .") && n.isRange() &&
