@@ -171,7 +171,7 @@ var (
 	reasonNetwork      = newReason("network", 502, "1006", 43, "TMDB could not be reached.")
 	reasonMalformed    = newReason("malformed_response", 502, "1006", 43, "The response was not a valid answer from TMDB.")
 	reasonTLS          = newReason("tls", 502, "1006", 43, "The connection to TMDB can't be trusted.")
-	reasonCredentials  = newReason("credentials", 503, "1007", 9, "TMDB refused the gateway's key.")
+	reasonCredentials  = newReason("credentials", 503, "1007", 9, "TMDB refused the gateway's key, or wants one.")
 	reasonShuttingDown = newReason("shutting_down", 503, "1008", 9, "The gateway is shutting down.")
 	reasonNotCached    = newReason("not_cached", 504, "1009", 24, "There is no cached answer.")
 	reasonLimiter      = newReason("limiter", 500, "1001", 11, "The limiter failed.")

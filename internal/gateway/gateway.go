@@ -356,12 +356,12 @@ func (g *Gateway) logPanic(id string, value any) {
 		slog.String("request_id", id))
 }
 
-// logRefusal warns of requests that a client should not have sent. logRequest logs them too, but at level info, which
-// is off by default.
+// logRefusal warns of requests that a client should not have sent, and of those that TMDB refused for the key.
+// logRequest logs them too, but at level info, which is off by default.
 func (g *Gateway) logRefusal(x *exchange) {
 	switch x.refusalReason {
 	case reasonUnauthorized, reasonNoAdmin, reasonPrivate, reasonCrossSite, reasonNotFound, reasonClientLimit,
-		reasonHost, reasonShuttingDown:
+		reasonHost, reasonShuttingDown, reasonCredentials:
 		if count, due := g.warnThrottle.Allow(x.clientName()+" "+x.refusalReason.name, time.Now()); due {
 			g.log.Warn("refused", slog.String("client", x.clientName()), slog.String("reason", x.refusalReason.name),
 				slog.Int("count", count), slog.String("path", x.loggedPath()), slog.String("host", x.r.Host),

@@ -247,3 +247,15 @@ func TestALongPauseIsAWarningOnce(t *testing.T) {
 		})
 	}
 }
+
+// A gateway without a key has no event=key_out: its refusals say that the upstream wants one.
+func TestAnUpstreamThatWantsAKeyIsLogged(t *testing.T) {
+	b := start(t, setup{noKey: true})
+	for range 3 {
+		b.must(http.StatusServiceUnavailable, "/3/tv/9000001")
+	}
+	const line = "lvl=WARN comp=gateway event=refused client=anonymous reason=credentials count=1 path=/3/tv/9000001"
+	if n := strings.Count(b.log.String(), line); n != 1 {
+		t.Errorf("%d lines of %s", n, line)
+	}
+}
