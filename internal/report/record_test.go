@@ -170,7 +170,9 @@ func TestASpecialsNumberIsNotSuggestedAsAnEpisode(t *testing.T) {
 	}{
 		{Parsed{Season: ptr(2), Episodes: []float64{5}}, ptr(0.15), "--season 2 --episode 5"},
 		{Parsed{Episodes: []float64{5.5}}, ptr(0.15), "--season 1 --episode N"},
-		{Parsed{Special: "OVA", Episodes: []float64{1}}, nil, "--season 1 --episode N"},
+		{Parsed{Special: "OVA", Episodes: []float64{1}}, nil, "--season 0 --episode N"},
+		{Parsed{Special: "SP", Episodes: []float64{1}}, ptr(0.0), "--season 0 --episode N"},
+		{Parsed{Special: "OVA", Season: ptr(2)}, nil, "--season 0 --episode N"},
 		// TMDB does not have these numbers, so pinning them would change nothing.
 		{Parsed{Season: ptr(2), Episodes: []float64{5}}, ptr(0.0), "--season N --episode N"},
 		{Parsed{Episodes: []float64{30}}, ptr(0.0), "--season N --episode N"},

@@ -83,12 +83,11 @@ func headline(s Summary, episodeless int, opts Options) string {
 	}
 	switch {
 	case len(parts) > 0:
+		return lang.Say(lang.Count(s.Files, "file")) + ": " + strings.Join(parts, ", ")
 	case s.Requests > 0, opts.Ending.Interrupted:
 		return lang.Say("no file was matched yet")
-	default:
-		return lang.Say("no media files found")
 	}
-	return lang.Say(lang.Count(s.Files, "file")) + ": " + strings.Join(parts, ", ")
+	return lang.Say("no media files found")
 }
 
 // countText returns "36 matched". In Korean, the number follows its noun.
@@ -330,13 +329,16 @@ func (t *Tally) Add(r Record) {
 // pinCommand returns a command that says which episode a file is. N stands for numbers that its name or TMDB lacks.
 func pinCommand(r *Record) string {
 	season, episode, p := "1", "N", r.Parsed
-	if p != nil && len(p.Episodes) > 0 && r.EpisodeConfidence != nil && *r.EpisodeConfidence == 0 {
+	switch {
+	case p != nil && p.Special != "": // its own number is rarely TMDB's
+		season, p = "0", nil
+	case p != nil && len(p.Episodes) > 0 && r.EpisodeConfidence != nil && *r.EpisodeConfidence == 0:
 		season, p = "N", nil
 	}
 	if p != nil && p.Season != nil {
 		season = strconv.Itoa(*p.Season)
 	}
-	if p != nil && p.Special == "" && len(p.Episodes) > 0 && p.Episodes[0] == math.Trunc(p.Episodes[0]) {
+	if p != nil && len(p.Episodes) > 0 && p.Episodes[0] == math.Trunc(p.Episodes[0]) {
 		episode = strconv.Itoa(int(p.Episodes[0]))
 	}
 	return "anivault pin " + ui.PathWord(r.Path) + " " + r.Ref() + " --season " + season + " --episode " + episode

@@ -129,8 +129,7 @@ func (t *table) writeFile(b *strings.Builder, r Record, name string) (reasonShow
 	if room := t.opts.Width; room > 0 { // a list of episodes may use part of the name's column
 		label = ui.Cut(label, placeCol+max(room-80, 0)/4)
 	}
-	b.WriteString("  ")
-	b.WriteString(ui.Style(t.opts.Color, statusColors[r.Status], label))
+	b.WriteString("  " + ui.Style(t.opts.Color, statusColors[r.Status], label))
 	b.WriteString(strings.Repeat(" ", max(placeCol-ui.Width(label), 0)+1))
 	b.WriteString(strings.Repeat(" ", max(percentCol-len(sure), 0)) + sure + "  ")
 
@@ -155,8 +154,7 @@ func (t *table) writeFile(b *strings.Builder, r Record, name string) (reasonShow
 		extra, reasonShown = reason, true
 	}
 	if extra == "" {
-		b.WriteString(ui.Cut(shown, room))
-		b.WriteByte('\n')
+		b.WriteString(ui.Cut(shown, room) + "\n")
 		return reasonShown
 	}
 	if t.opts.Width > 0 && !reasonShown {
@@ -233,19 +231,14 @@ func (t *table) placementText(r Record) string {
 
 func (t *table) writeIndented(b *strings.Builder, text string) {
 	const indent = 4
-	width := t.opts.Width
-	if width > 0 {
-		width -= indent
-	}
-	for _, line := range ui.Wrap(text, width) {
+	for _, line := range ui.Wrap(text, max(t.opts.Width-indent, 0)) {
 		b.WriteString(strings.Repeat(" ", indent))
 		t.writeLine(b, ui.Dim, line)
 	}
 }
 
 func (t *table) writeLine(b *strings.Builder, attribute, s string) {
-	b.WriteString(ui.Style(t.opts.Color, attribute, s))
-	b.WriteByte('\n')
+	b.WriteString(ui.Style(t.opts.Color, attribute, s) + "\n")
 }
 
 var statusColors = map[Status]string{
