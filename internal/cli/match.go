@@ -79,6 +79,7 @@ func newMatch(f *factory) *cobra.Command {
 		// Most of what a run allocates is soon garbage. Fewer collections cost a few MB of memory, and a run over an
 		// unchanged library takes up to a third less time.
 		defer debug.SetGCPercent(debug.SetGCPercent(300))
+		o.interactiveCommand = o.commandThatAsks(c.cmd)
 		return o.run(c.cmd.Context(), cfg, produce)
 	})
 	flags := cmd.Flags()
@@ -192,6 +193,24 @@ func (o *matchOptions) checkView() (err error) {
 		}
 	}
 	return nil
+}
+
+// commandThatAsks returns this command with --interactive, "anivault organize --interactive PATH --to=DIR".
+func (o *matchOptions) commandThatAsks(cmd *cobra.Command) string {
+	line := "anivault " + cmd.Name() + " --interactive " + o.inputArgs()
+	for _, name := range strings.Fields("to to-tv to-movies mode or layout order in-place rename-existing extras " +
+		"on-conflict nfo min-confidence min-episode-confidence language type include-adult offline config") {
+		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
+			line += " --" + name
+			if v := flag.Value.String(); v != flag.NoOptDefVal { // --in-place needs no "=true"
+				line += "=" + ui.ShellWord(v)
+			}
+		}
+	}
+	for _, glob := range o.exclude {
+		line += " --exclude=" + ui.ShellWord(glob)
+	}
+	return line
 }
 
 // inputArgs returns the part of the command line that names the files, to suggest a next command: "~/Anime". A list on

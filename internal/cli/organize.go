@@ -116,7 +116,7 @@ func (o *organizeRun) run(cmd *cobra.Command, args []string) error {
 		err = o.readRecords()
 	} else {
 		o.match.recordWriter = o
-		o.match.interactiveCommand, o.match.asksNext = o.interactiveCommand(cmd), o.canPrompt()
+		o.match.interactiveCommand, o.match.asksNext = o.match.commandThatAsks(cmd), o.canPrompt()
 		if m, least := &o.cfg.Match, o.cfg.Organize.MinConfidence; o.match.interactive { // ask about what would be skipped
 			m.MinConfidence, m.MinEpisodeConfidence = max(m.MinConfidence, least), max(m.MinEpisodeConfidence, least)
 		}
@@ -130,21 +130,6 @@ func (o *organizeRun) run(cmd *cobra.Command, args []string) error {
 	}
 	debug.SetGCPercent(50)
 	return o.finish(cmd.Context(), incomplete)
-}
-
-// interactiveCommand returns this command with --interactive, "anivault organize --interactive PATH --to DIR".
-func (o *organizeRun) interactiveCommand(cmd *cobra.Command) string {
-	line := "anivault organize --interactive " + o.match.inputArgs()
-	for _, name := range strings.Fields("to to-tv to-movies mode or layout order in-place rename-existing extras " +
-		"on-conflict nfo min-confidence language type") {
-		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
-			line += " --" + name
-			if v := flag.Value.String(); v != flag.NoOptDefVal { // --in-place needs no "=true"
-				line += "=" + ui.ShellWord(v)
-			}
-		}
-	}
-	return line
 }
 
 func (o *organizeRun) check(cmd *cobra.Command, args []string) error {

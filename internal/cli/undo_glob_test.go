@@ -32,10 +32,18 @@ func TestTheCommandWithInteractiveHasItsFlags(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	o := organizeRun{match: matchOptions{roots: []string{"in"}}}
+	o := matchOptions{roots: []string{"in"}, exclude: []string{"*.avi"}}
 	const want = "anivault organize --interactive in --to=lib --mode=move --or=copy --in-place --rename-existing " +
-		"--extras=follow --on-conflict=version --nfo=ids --min-confidence=0.95 --language=ko-KR --type=tv"
-	if got := o.interactiveCommand(cmd); got != want {
+		"--extras=follow --on-conflict=version --nfo=ids --min-confidence=0.95 --language=ko-KR --type=tv --exclude='*.avi'"
+	if got := o.commandThatAsks(cmd); got != want {
 		t.Errorf("%s\nnot %s", got, want)
+	}
+	cmd = newMatch(&factory{})
+	if err := cmd.ParseFlags([]string{"--type", "tv", "--min-confidence", "0.9", "--strict", "--offline"}); err != nil {
+		t.Fatal(err)
+	}
+	o.exclude = nil
+	if got := o.commandThatAsks(cmd); got != "anivault match --interactive in --min-confidence=0.9 --type=tv --offline" {
+		t.Error(got)
 	}
 }
