@@ -56,18 +56,17 @@ func newHistory(f *factory) *cobra.Command {
 func newHistoryPrune(f *factory) *cobra.Command {
 	var older string
 	cmd := f.setRunWithConfig(command("history_prune"), nil, func(c invocation) error {
+		const example = "for example: anivault history prune --older 1y"
 		age, ok := parseAge(older)
 		switch {
 		case older == "":
-			return usagef("for example: anivault history prune --older 1y",
-				"no --older given: how long ago must a run have ended?")
+			return usagef(example, "no --older given: how long ago must a run have ended?")
 		case !ok:
-			return usagef("for example: anivault history prune --older 1y",
-				"--older: %q is not an age, such as 30d, 12w or 1y", older)
+			return usagef(example, "--older: %q is not an age, such as 30d, 12w or 1y", older)
 		}
 		return (&applyRun{f: f}).withEngine(c.cmd.Context(), c.cfg, func(e *apply.Engine) (*apply.Outcome, error) {
 			gone, err := e.Prune(time.Now().Add(-age))
-			f.say("%s can no longer be put back\n", lang.Count(len(gone), "run"))
+			f.say("removed the journals of %s\n", lang.Count(len(gone), "run"))
 			return nil, err
 		})
 	})

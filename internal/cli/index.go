@@ -45,9 +45,8 @@ func suggestIndex(f *factory, cfg *config.Config, s report.Summary) {
 	if err := os.MkdirAll(cfg.Dirs.Data, 0o700); err != nil {
 		return // without the folder, each run would repeat the note
 	}
-	text := lang.Textf("note: this run sent %s to TMDB. A title index saves most searches, about one request per title, "+
-		"finds the season and number of sequels, and works with --offline. To make one: anivault index update",
-		lang.Count(int(s.Requests), "request"))
+	text := lang.Textf("note: this run sent %s to TMDB. A title index saves most searches (about one per title), places "+
+		"sequels, and works with --offline.\nTo make one: anivault index update", lang.Count(int(s.Requests), "request"))
 	f.say("\n%s", ui.WrapHanging(lang.Say(text)+"\n", f.streams.ErrWidth(), 0))
 }
 

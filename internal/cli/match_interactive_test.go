@@ -504,7 +504,7 @@ func TestAnOrderIsChosen(t *testing.T) {
 		t.Errorf("it lists\n%s", p.prompts[1])
 	}
 	want = "     Salt Road Rovers S02E20.mkv  ->  S03E81\n" +
-		"  ! these are TMDB's numbers; new names have those of group:Seasons\nSave it for [folder], file: "
+		"  ! these are TMDB's numbers; new names will use the order group:Seasons\nSave it for [folder], file: "
 	if !strings.HasSuffix(p.prompts[6], want) {
 		t.Errorf("it shows\n%s", p.prompts[6])
 	}

@@ -329,7 +329,7 @@ func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer, same bo
 		c.Place, c.Scope = &a.Place, ByFiles
 	}
 	if a.Order != "" {
-		c.Note = lang.Textf("these are TMDB's numbers; new names have those of %s", ui.Printable(a.Order))
+		c.Note = lang.Textf("these are TMDB's numbers; new names will use the order %s", ui.Printable(a.Order))
 	}
 	for {
 		if c.Scopes = availableScopes(s, c.Place, a.Order); !slices.Contains(c.Scopes, c.Scope) {

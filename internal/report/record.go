@@ -27,7 +27,7 @@ type Record struct {
 	_                 struct{}    `constant:"type=match" doc:"always \"match\""`
 	Path              string      `json:"path" bytes:"path_base64" doc:"as given; bytes that are not UTF-8 as U+FFFD"`
 	Status            Status      `json:"status" doc:"matched, ambiguous, unmatched, pending, skipped or error"`
-	Confidence        *float64    `json:"confidence,omitempty" doc:"0 to 1, with matched and ambiguous: that it is right"`
+	Confidence        *float64    `json:"confidence,omitempty" doc:"0 to 1, if matched or ambiguous: how sure it is"`
 	Kind              string      `json:"kind,omitempty" doc:"tv or movie, with tmdb_id"`
 	TMDBID            int         `json:"tmdb_id,omitempty" doc:"the TMDB entry; unique only together with kind"`
 	Title             string      `json:"title,omitempty" doc:"the entry's title in the display language"`
