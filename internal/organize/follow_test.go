@@ -52,6 +52,16 @@ func TestFilesAboutAFolderFollowItsEntry(t *testing.T) {
 			},
 		},
 		{
+			"sound in a folder of subtitles is its video's alone", nil,
+			tree("/in/Show/Subs/theme.mp3", "/in/Show/Subs/02.mkv", "/in/Show/01.mkv", "/out/"),
+			[]report.Record{tv("/in/Show/01.mkv", 1, 1), tv("/in/Show/Subs/02.mkv", 1, 2)},
+			[]string{
+				"link Show/01.mkv > " + show + "S01E01 - Title 1.mkv",
+				"link Show/Subs/theme.mp3 > " + show + "S01E01 - Title 1.theme.mp3",
+				"link Show/Subs/02.mkv > " + show + "S01E02 - Title 2.mkv",
+			},
+		},
+		{
 			"what is there stays, whoever wrote it", nil, tree("/in/Show/poster.jpg: ours", "/out/"+entry+"poster.jpg: theirs",
 				one.Path),
 			[]report.Record{one},

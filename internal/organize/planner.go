@@ -94,7 +94,7 @@ type Planner struct {
 	folders       *folderIndex
 	nfos          nfoPlanner
 	recordFolders map[string]*recordFolder // the folders of the records, by their path in the records
-	ownedFiles    map[*Item]bool           // files in the folder of their video that are its sidecars
+	ownedFiles    map[*Item]bool           // files that are sidecars of a video
 	unowned       []SkippedFile            // sidecars whose video is uncertain
 	reportedFiles map[*Item]bool           // files other than videos that are in a unit or listed as skipped
 	mixedOrders   []string                 // one folder of each show that has folders with different orders

@@ -203,9 +203,7 @@ func (o *sidecarAssigner) assignTo(number int, s sidecar) {
 			s.suffix = ".release.nfo"
 		}
 	}
-	if s.dir == o.dir {
-		o.planner.ownedFiles[s.item()] = true
-	}
+	o.planner.ownedFiles[s.item()] = true
 	v.sidecars = append(v.sidecars, s)
 }
 
