@@ -145,8 +145,7 @@ func groupDuplicates[T any, K comparable](items []T, keyOf func(T) K) [][]T {
 }
 
 func (p *Planner) labelGroup(group []*video) {
-	labels := partLabels(group)
-	kind := group[0].work.Kind
+	labels, kind := partLabels(group), group[0].work.Kind
 	if labels == nil && p.opts.LabelVersions && (kind == "movie" || p.opts.Layout.SupportsVersions) {
 		labels = versionLabels(group)
 	}

@@ -263,6 +263,13 @@ func TestAnExistingLibraryGetsNoDuplicates(t *testing.T) {
 			[]string{"two_folders /in/a.mkv (" + ours + " and Show (2020) {tvdb-77})"},
 		},
 		{
+			"what a rename has left of a show's folder is no second one", nil,
+			tree("/in/a.mkv", "/out/Show (2020)/Season 1/.DS_Store", "/out/Show (2020)/Specials/", "/out/"+ours+"/poster.jpg",
+				"/out/쇼 (2020)/Season 1/@eaDir/01.mkv/x.jpg"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > " + ours + "/Season 01/Show (2020) S01E01 - Title 1.mkv"},
+		},
+		{
 			"one with an id and one with an NFO", nil,
 			tree("/in/a.mkv", "/out/"+ours+"/Season 1/x.mkv", "/out/쇼/tvshow.nfo: "+tvshow),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},

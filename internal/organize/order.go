@@ -118,12 +118,10 @@ func (o *orderer) waitFor(at opIndex, name string) {
 		if holder == at {
 			continue // the move only changes the case or normalization of the name
 		}
-		state := &o.states[holder.unit][holder.op]
-		if !state.started {
+		switch state := &o.states[holder.unit][holder.op]; {
+		case !state.started:
 			o.addSteps(holder)
-			continue
-		}
-		if !state.done && state.temp == 0 {
+		case !state.done && state.temp == 0:
 			o.tempCount++
 			state.temp = o.tempCount
 			o.steps = append(o.steps, Step{Unit: holder.unit, Op: holder.op, Kind: StepToTemp, TempNumber: o.tempCount})
@@ -134,8 +132,7 @@ func (o *orderer) waitFor(at opIndex, name string) {
 // Bundles returns, for each unit, the index of the first unit in its bundle. A bundle is carried out, and undone, as a
 // whole. Two units are in one bundle if one needs a name that the other frees.
 func Bundles(p *Plan) []int {
-	parent := make([]int, len(p.Units))
-	frees := movesByFreedPath(p)
+	parent, frees := make([]int, len(p.Units)), movesByFreedPath(p)
 	for u := range p.Units {
 		parent[u] = u
 	}

@@ -139,7 +139,7 @@ func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string
 	found := noOtherWork(titleKey(title, ui.Number(v.facts.year)))
 	if known {
 		return slices.DeleteFunc(found, func(name string) bool {
-			return in.find(name).Type == TypeLink || d.workKindOf(in.path, name) == ""
+			return in.find(name).Type == TypeLink || !d.holdsVideos(joinPath(in.path, name))
 		})
 	}
 	if len(found) > 0 || v.work.Kind == "tv" && d.hasShowWithYear(in, title) {
@@ -157,6 +157,12 @@ func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string
 	}
 	d.matchedByTitle = append(d.matchedByTitle, found[0])
 	return found
+}
+
+func (d *folderIndex) holdsVideos(dir string) bool {
+	return len(d.list(dir).existingVideos()) > 0 || slices.ContainsFunc(d.list(dir).items, func(item Item) bool {
+		return item.Type == TypeDir && d.holdsVideos(joinPath(dir, item.Name))
+	})
 }
 
 // subfoldersBy returns the names of the subfolders with an ID, or with a titleKey.
