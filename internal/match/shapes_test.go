@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/report"
@@ -286,7 +287,7 @@ func targetOf(layout organize.Layout, name string, d match.Decision) string {
 		OriginalTitle: d.OriginalTitle, Year: d.Year, Confidence: &d.Confidence, EpisodeConfidence: d.EpisodeConfidence,
 		Season: d.Season, Episodes: d.Episodes, EpisodeTitles: d.EpisodeTitles,
 	})
-	plan := p.Plan(nil)
+	plan := p.Plan(func(organize.Entry) *nfo.Entry { return nil })
 	if len(plan.Units) == 0 {
 		return ""
 	}

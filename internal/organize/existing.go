@@ -9,6 +9,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/release"
 )
@@ -53,7 +54,7 @@ func (p *Planner) compareWithExisting() (renamed []*video) {
 			if own && IsBelow(at.path, v.entry.folder.path) {
 				below, isShared = relativeTo(at.path, v.entry.folder.path), false
 			}
-			others = append(others, p.folders.contents(v.target, at).videosOfSameWork(v, below, isShared)...)
+			others = append(others, p.folders.videosOfSameWork(p.folders.contents(v.target, at), v, below, isShared)...)
 		}
 		if p.opts.SkipCode != nil {
 			v.code = p.opts.SkipCode(v.item)
@@ -235,18 +236,18 @@ func (f *folder) existingVideos() map[float64][]*existingVideo {
 // videosOfSameWork returns the videos in a folder that hold the same episode or film. It omits other parts of it. In
 // the folder of a film, all do. In a shared folder, the name of the work counts. below is the folder's path in that of
 // the work; "" if it is not in it.
-func (f *folder) videosOfSameWork(v *video, below string, isShared bool) (out []*existingVideo) {
+func (d *folderIndex) videosOfSameWork(f *folder, v *video, below string, isShared bool) (out []*existingVideo) {
 	all, numbers := f.existingVideos(), []float64{anyNumber}
 	if v.work.Kind == "tv" { // a season may have thousands of videos
 		numbers = slices.Clone(v.episodesInName)
 		for _, n := range slices.Concat(v.named.Episodes, cmp.Or(v.orders.In(orders.Absolute), &v.named).Episodes) {
-			numbers = append(numbers, float64(n))
+			numbers = append(numbers, float64(n), float64(100*v.named.Season+n))
 		}
 	}
 	for _, n := range numbers {
 		for _, e := range all[n] {
 			if isShared && !v.isNamedBy(e) || slices.Contains(out, e) ||
-				v.work.Kind == "tv" && !f.holdsEpisode(e, v, below) {
+				v.work.Kind == "tv" && !d.holdsEpisode(f, e, v, below) {
 				continue
 			}
 			if part := partInName(e.Name, e.Part); v.label != "" && part > 0 && part != v.partNumber() {
@@ -262,13 +263,14 @@ func (f *folder) videosOfSameWork(v *video, below string, isShared bool) (out []
 // whose folder holds it, as in "Season 2/Disc 1". In the show's other folders it is absolute if that order is known,
 // else of season 1. In a season's folder, such numbers are absolute if all lie behind the earlier seasons. A season
 // that the source's own name has, too, may be one that TMDB counts as part of an earlier one.
-func (f *folder) holdsEpisode(e *existingVideo, v *video, below string) bool {
+func (d *folderIndex) holdsEpisode(f *folder, e *existingVideo, v *video, below string) bool {
 	has := func(at *orders.Place) bool {
 		return slices.ContainsFunc(at.Episodes, func(n int) bool { return slices.Contains(e.Episodes, float64(n)) })
 	}
 	named, absolute := &v.named, cmp.Or(v.orders.In(orders.Absolute), &v.named)
+	joined := 100*named.Season + named.Episodes[0] // as in "Season 1/103.mkv"
 	season, known := e.Season()
-	if !known && below != "" && below != "." && (has(named) || has(absolute)) {
+	if !known && below != "" && below != "." {
 		above, _, _ := strings.Cut(below, "/")
 		season = seasonOf(v.entry.folder.path, above)
 		known = season >= 0
@@ -280,7 +282,13 @@ func (f *folder) holdsEpisode(e *existingVideo, v *video, below string) bool {
 	case season == v.seasonInName &&
 		slices.ContainsFunc(v.episodesInName, func(n float64) bool { return slices.Contains(e.Episodes, n) }):
 		return true
-	case season != named.Season || !has(named) && !has(absolute):
+	case season != named.Season:
+		return false
+	case season > 0 && e.isAbsolute && slices.Contains(e.Episodes, float64(joined)):
+		return !slices.ContainsFunc(d.details(v.work.Entry).Episodes, func(at nfo.Episode) bool {
+			return at.Season == season && at.Number == joined
+		})
+	case !has(named) && !has(absolute):
 		return false
 	}
 	earlier := float64(absolute.Episodes[0] - named.Episodes[0])

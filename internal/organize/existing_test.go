@@ -800,6 +800,49 @@ func TestLateSidecarsGetTheNameOfTheirRenamedVideo(t *testing.T) {
 	}
 }
 
+// match reads "Season 1/103.mkv" as S01E03 if TMDB has no episode 103 in that season.
+func TestNumbersThatBeginWithTheirSeasonGetNoDuplicates(t *testing.T) {
+	const (
+		ours = "Show (2020) [tmdbid-1]"
+		lib  = "/out/" + ours + "/"
+	)
+	counted := func(n int) *nfo.Entry {
+		e := &nfo.Entry{}
+		for i := range n {
+			e.Episodes = append(e.Episodes, nfo.Episode{Season: 1, Number: i + 1})
+		}
+		return e
+	}
+	for _, row := range []struct {
+		name    string
+		library []string
+		details *nfo.Entry
+		want    string
+	}{
+		{"a number alone", []string{"Season 1/103.mkv"}, counted(24), "exists /in/a.mkv (" + lib + "Season 1/103.mkv)"},
+		{"behind the title", []string{"Season 1/Show 103.mkv"}, nil, "exists /in/a.mkv (" + lib + "Season 1/Show 103.mkv)"},
+		{"several", []string{"1/Show - 103-104.mkv"}, counted(24), "exists /in/a.mkv (" + lib + "1/Show - 103-104.mkv)"},
+		{"the season has as many", []string{"Season 1/103.mkv"}, counted(103), "link a.mkv"},
+		{"another episode", []string{"Season 1/104.mkv"}, counted(24), "link a.mkv"},
+		{"another season", []string{"Season 2/103.mkv"}, counted(24), "link a.mkv"},
+		{"no season", []string{"Show - 102.mkv", "Show - 103.mkv"}, counted(300), "link a.mkv"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			paths := []string{"/in/a.mkv"}
+			for _, name := range row.library {
+				paths = append(paths, lib+name)
+			}
+			p := NewPlanner(options(t, "jellyfin"), tree(paths...))
+			r := tv("/in/a.mkv", 1, 3)
+			p.Add(&r)
+			got := planLines(p.Plan(func(Entry) *nfo.Entry { return row.details }))
+			if len(got) != 1 || !strings.HasPrefix(got[0], row.want) {
+				t.Errorf("%q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
 // A season's folder may have thousands of videos, and a new release of each may arrive.
 func BenchmarkASeasonOfThousands(b *testing.B) {
 	var paths []string

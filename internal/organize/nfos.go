@@ -1,7 +1,6 @@
 package organize
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -81,11 +80,7 @@ func (p *nfoPlanner) displayOrder(v *video) string {
 	if !p.opts.NFO.ForOrders {
 		return ""
 	}
-	details := &nfo.Entry{}
-	if p.folders.details != nil {
-		details = cmp.Or(p.folders.details(v.work.Entry), details)
-	}
-	name := details.DisplayOrder(order)
+	name := p.folders.details(v.work.Entry).DisplayOrder(order)
 	if name == "" {
 		p.unnamedOrders = append(p.unnamedOrders, v.entry.folder.path)
 	}

@@ -1,6 +1,7 @@
 package organize
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -190,9 +191,9 @@ func NewPlanner(o Options, disk Disk) *Planner {
 }
 
 // Plan makes the plan for the added records. details returns a work's titles in all languages and its episode groups,
-// or nil if they are not known. details itself may be nil too.
+// or nil if they are not known.
 func (p *Planner) Plan(details func(Entry) *nfo.Entry) *Result {
-	p.folders.details = details
+	p.folders.details = func(e Entry) *nfo.Entry { return cmp.Or(details(e), &nfo.Entry{}) }
 	p.skipOutsideAndSecondLinks()
 	p.assignSidecars()
 	var extras []*video // their targets depend on those of the videos around them

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/report"
 )
@@ -198,7 +199,7 @@ func planOf(o Options, d disk, records ...report.Record) *Result {
 	for _, r := range records {
 		p.Add(&r)
 	}
-	return p.Plan(nil)
+	return p.Plan(noDetails)
 }
 
 // after returns the disk with a plan carried out.
@@ -1112,7 +1113,7 @@ func TestPlansAreTextsThatCanBeRead(t *testing.T) {
 		for _, r := range records {
 			p.Add(&r)
 		}
-		r := p.Plan(nil)
+		r := p.Plan(noDetails)
 		again, err := Parse(write(t, &r.Plan))
 		if err != nil {
 			t.Fatalf("%s: %v", layout, err)
@@ -1162,7 +1163,7 @@ func TestFilesInNoUnitAreCounted(t *testing.T) {
 				r.Path = "/" + r.Path
 				p.Add(&r)
 			}
-			r := p.Plan(nil)
+			r := p.Plan(noDetails)
 			if diff := cmp.Diff(row.want, r.UnownedByExtension); diff != "" {
 				t.Error(diff)
 			}
@@ -1194,7 +1195,7 @@ func TestFilesWithOtherNamesThatMoveAwayAreWarnedOf(t *testing.T) {
 			r := tv(name, 1, i+1)
 			p.Add(&r)
 		}
-		warned := p.Plan(nil).Warnings()
+		warned := p.Plan(noDetails).Warnings()
 		if len(warned) != want || want == 1 && !strings.HasPrefix(warned[0].String(), "hard links: 1 of the files") {
 			t.Errorf("%s: %q", mode, warned)
 		}
@@ -1209,7 +1210,7 @@ func TestRecordsMayShareMemory(t *testing.T) {
 		report.Parsed{}
 	p.Add(&r)
 	var got []string
-	for _, u := range p.Plan(nil).Units {
+	for _, u := range p.Plan(noDetails).Units {
 		got = append(got, u.Ops[0].To)
 	}
 	want := []string{show + "S01E01 - Title 1.mkv", "Show (2020) [tmdbid-1]/Season 02/Show (2020) S02E02 - Title 2.mkv"}
@@ -1217,3 +1218,5 @@ func TestRecordsMayShareMemory(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func noDetails(Entry) *nfo.Entry { return nil }

@@ -166,7 +166,7 @@ func TestServersReadTheGoldenTrees(t *testing.T) {
 				p.Add(&r)
 			}
 			var got []string
-			for i, u := range p.Plan(nil).Units {
+			for i, u := range p.Plan(noDetails).Units {
 				to, r := u.Ops[0].To, records[i]
 				got = append(got, to)
 				if strings.Contains(to, "S02E05") {

@@ -112,11 +112,9 @@ func (d *folderIndex) findWorkFolders(in *folder, v *video, edition string, titl
 			found = append(found, d.foldersByTitle(in, v, edition, title, known)...)
 		}
 	}
-	if len(found) == 0 && v.work.Kind == "tv" && d.details != nil && len(in.subfolders) > 0 {
-		if details := d.details(v.work.Entry); details != nil {
-			for _, title := range details.Titles {
-				found = append(found, d.foldersByTitle(in, v, edition, title, false)...)
-			}
+	if len(found) == 0 && v.work.Kind == "tv" && len(in.subfolders) > 0 {
+		for _, title := range d.details(v.work.Entry).Titles {
+			found = append(found, d.foldersByTitle(in, v, edition, title, false)...)
 		}
 	}
 	slices.Sort(found)
