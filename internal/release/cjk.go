@@ -214,12 +214,12 @@ func (p lexer) lexCounter(t *token) int {
 	case width == 1 && (unit == '쿨' || unit == '부' && !isCJK(next)):
 		t.tag = tagPart
 	case unit == '부' && next == '작': // "16부작", "전16부작", "총 16부작"
-		if k := len(p.w.tokens) - 1; k >= 0 && (p.w.word(k) == "전" || p.w.word(k) == "총") {
+		if k := len(p.w.tokens) - 1; k >= 0 && strings.Contains("전 총", p.w.word(k)) {
 			p.w.tokens[k].tag = tagPromo
 		}
 		t.tag = tagPromo
 		end += len("작")
-	case unit == '全' && t.bracket < 0 && t.start > 0 && p.readWhole(t, p.w.text[t.start-1]):
+	case unit == '全' && t.start > 0 && p.readWhole(t, p.w.text[t.start-1]):
 	default:
 		if end = t.end + broadcastDateLength(p.w.text[t.end:]); end == t.end {
 			return end
@@ -233,6 +233,7 @@ func (p lexer) lexCounter(t *token) int {
 // readWhole reads "24全" as episodes 1 to 24, and "-24全" as the end of a range.
 func (p lexer) readWhole(t *token, before byte) bool {
 	switch {
+	case t.bracket >= 0:
 	case strings.IndexByte("-~", before) >= 0:
 		t.tag = tagEpisode
 	case t.end-t.start > 1 && before >= utf8.RuneSelf:
