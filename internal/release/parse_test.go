@@ -81,6 +81,8 @@ func TestFansubNames(t *testing.T) {
 	check(t, []row{
 		{"[Quiet] Silver Rail - 07 [1080p][ABCD1234].mkv", "Silver Rail e7 episode"},
 		{"[Quiet] Silver Rail - 07v2 [1080p][ABCD1234].mkv", "Silver Rail e7 v2 episode"},
+		{"[Quiet] Hybrid Rail - 07 [1080p][ABCD1234].mkv", "Hybrid Rail e7 episode"},
+		{"Hybrid Rail - 07.mkv", "Hybrid Rail e7 episode"},
 		{"[Quiet]_Silver_Rail_-_07_[BD_1080p_x264_FLAC][ABCD1234].mkv", "Silver Rail e7 episode"},
 		{"[Quiet] Silver Rail S2 - 03 (1080p) [89ABCDEF].mkv", "Silver Rail s2 e3 episode"},
 		{"[Quiet] Silver Rail 2nd Season - 03 [720p].mkv", "Silver Rail s2 e3 episode"},
@@ -140,6 +142,8 @@ func TestTitlesThatHoldNumbers(t *testing.T) {
 func TestSceneNames(t *testing.T) {
 	check(t, []row{
 		{"Silver.Rail.S02E05.1080p.WEB.H264-QUIET.mkv", "Silver Rail s2 e5 episode"},
+		{"Hybrid.Rail.S02E05.1080p.WEB.H264-QUIET.mkv", "Hybrid Rail s2 e5 episode"},
+		{"Silver.Rail.2019.Hybrid.1080p.BluRay.x264-QUIET.mkv", "Silver Rail y2019 movie"},
 		{"Silver.Rail.2019.S02E05E06.1080p.WEB.H264-QUIET.mkv", "Silver Rail s2 e5-6 y2019 episode"},
 		{"Silver.Rail.S02E05-E07.720p.HDTV.x264-QUIET", "Silver Rail s2 e5-7 episode"},
 		{"Silver.Rail.S02E05-07.720p.HDTV.x264-QUIET", "Silver Rail s2 e5-7 episode"},
