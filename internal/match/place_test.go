@@ -48,6 +48,8 @@ var (
 		season(2, "1-6@2015-01-01"))
 	diary = series(16, "Salt Diary (2016)", "塩の日記 (2016)", 2016,
 		season(0, "1-2@2014-03-01").titled("Salt Diary 1", "Salt Diary 2"), season(1, "1-12@2016-04-05"))
+	ferry = series(20, "Ferry Nine", "九番船", 2012, season(0, "1-2").titled("First Bell", "Storm Bell"),
+		season(1, "1-6@2012-01-05").titled("First Bell"), season(2, "1-6@2013-01-05").titled("Storm Bell"))
 	call  = series(19, "Harbor Call 1988", "港の声 1988", 2015, season(1, "1-20@2015-11-06"))
 	siege = series(15, "Violet Moat", "菫の堀", 2019, season(1, "1-12@2019-01-05"), season(2, "1-12@2020-01-05"),
 		season(3, "1-12@2021-01-05", "13-24@2021-07-05").named("Siege Hall")).alt("Violet Moat Siege Hall")
@@ -76,7 +78,7 @@ func shapes() *world {
 	return &world{
 		entries: []*Entry{
 			merged, cours, split, roll, giant, arcs, extras, dateOVA, planned, grouped, second, parts, wharf,
-			mixed, siege, diary, comet, planks, call,
+			mixed, siege, diary, comet, planks, call, ferry,
 		},
 		groups: map[string]*EpisodeGroup{"abs": abs, "seasons": byYear},
 	}

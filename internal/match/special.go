@@ -72,8 +72,15 @@ func parseSpecialName(text string) specialName {
 // any title of the show: "Title: Part" and "題 Part".
 func placeBySpecialTitle(p *placer) placement {
 	own := []string{title.Normalize(p.rel.EpisodeTitle)}
-	if hits := p.specialsWhere(similarToAny(own, minSpecialSimilarity)); len(hits) == 1 && own[0] != "" && p.isSpecial() {
+	isOwn := similarToAny(own, minSpecialSimilarity)
+	if hits := p.specialsWhere(isOwn); len(hits) == 1 && own[0] != "" && p.isSpecial() {
 		return p.placementAt(hits, viaSpecialTitle, "by the title of a special")
+	}
+	isNamed := func(s slot) bool {
+		return slices.Contains(p.numbers, s.episode.Number) && isOwn(title.Normalize(s.episode.Name))
+	}
+	if own[0] != "" && !p.isSpecial() && slices.ContainsFunc(p.episodes, isNamed) {
+		return placement{} // "S01E01 - Pilot" of a show that has a special called Pilot too
 	}
 	rests := p.partNames()
 	return firstFound(

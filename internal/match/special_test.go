@@ -20,6 +20,9 @@ func TestFolderOfSpecialsStatesNoNumber(t *testing.T) {
 		"Paper Owls [tmdbid-7]/Paper Owls OVA S01E02.mkv":       "tv 7 S01E02",
 		"Paper Owls/Paper Owls OVA S01E02.mkv":                  "tv 7 -",
 		"Copper Wharf/OAD/Copper Wharf OAD 2.mkv":               "tv 13 S00E02",
+		"Ferry Nine/Ferry Nine - S01E01 - First Bell.mkv":       "tv 20 S01E01",
+		"Ferry Nine/Ferry Nine - S02E01 - Storm Bell.mkv":       "tv 20 S02E01",
+		"Ferry Nine/Ferry Nine - First Bell.mkv":                "tv 20 S00E01",
 	} {
 		if got := decideOne(shapes(), release.Parse(path)); outcome(got) != want {
 			t.Errorf("%s: got %s (%s), want %s\nsteps: %v", path, outcome(got), got.Reason, want, got.Steps)

@@ -266,14 +266,10 @@ func (p *placer) mayCountWithinSequel(at placement) bool {
 		sub := strings.TrimPrefix(t.norm, t.withoutSubtitle)
 		return t.primary && sub != t.norm && strings.HasPrefix(sub, " ") && strings.HasSuffix(p.hint.Remainder, sub)
 	}
-	matched := p.hint.matched
-	ownWithMore := func(t entryTitle) bool { // "Title Arc" is another title of the show "Title"
-		more, ok := strings.CutPrefix(matched.norm, t.norm+" ")
-		return ok && t.primary && !matched.primary && !words().wholeShowWords[more]
-	}
 	return at.method == viaSeason && at.season == first && p.statesSeason() && !yearSelectsSeason(p, at) &&
 		(p.hint.Season > first || p.hint.Remainder != "" && !slices.ContainsFunc(p.titles, ofShow) || p.saysFinal() ||
-			slices.ContainsFunc(p.titles, ownWithMore) ||
+			!p.hint.matched.primary && p.isShowTitle(longestTitlePrefix(p.hint.matched.norm, p.titles), nil) &&
+				!words().wholeShowWords[textAfterTitle(p.hint.matched.norm, p.titles)] ||
 			p.year != 0 && airedInYear(p.episodes, p.year) && !airedInYear(seasonSlots(p.episodes, first), p.year))
 }
 

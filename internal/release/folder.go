@@ -256,8 +256,9 @@ func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	saysMore := self.untagged && released
 	if self.untitled || self.startsWithDate || self.startsWithNumber && len(r.Episodes) > 0 ||
 		saysMore && !isSameWork(r, f.Titles) {
-		// "更新至12集" says how many episodes were out at the time
-		saysMore = saysMore && len(f.Episodes) == 1 && p.w.tagAt(p.marks.episodeSpan.from-1) != tagPromo
+		// "更新至12集" says how many episodes were out at the time, and "20화 완결" how many files there are
+		saysMore = saysMore && len(f.Episodes) == 1 && p.w.tagAt(p.marks.episodeSpan.from-1) != tagPromo &&
+			(len(r.Episodes) == 0 || leadingDigits(r.Name) == 0 || p.w.tokens[p.marks.episodeSpan.from].class != cjk)
 		useFolderTitles(r, &f, self, saysMore)
 	} else {
 		addFolderTitles(r, &f)
