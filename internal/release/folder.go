@@ -296,11 +296,10 @@ func useFolderTitles(r, f *Release, self *nameFacts, hasEpisode bool) {
 	if self.startsWithNumber || self.untitled || self.startsWithDate {
 		r.Titles = nil
 	}
-	if len(r.Episodes) == 0 && !self.startsWithDate && (!self.startsWithNumber || self.untitled) || hasEpisode {
+	isOne := f.Kind != Batch // of a batch, the folder's numbers are those of all its files
+	if len(r.Episodes) == 0 && isOne && !self.startsWithDate && (!self.startsWithNumber || self.untitled) || hasEpisode {
 		r.Episodes, r.Seasons, r.Absolute = f.Episodes, f.Seasons, f.Absolute
-		if f.Kind != Batch || len(r.Episodes) > 0 {
-			r.Kind = f.Kind
-		}
+		r.Kind = f.Kind
 	}
 	r.Title, r.Titles = f.Title, append(f.Titles, r.Titles...)
 	r.Year = cmp.Or(r.Year, f.Year)

@@ -53,6 +53,8 @@ func TestKoreanTotals(t *testing.T) {
 		{"은빛 철도 16회까지/03. 새벽.mkv", "은빛 철도 e3 episode"},
 		{"은빛 철도 2기 8화 완결/03.mkv", "은빛 철도 s2 e3 episode"},
 		{"은빛 철도 20화/abc.mkv", "은빛 철도 e20 episode"},
+		{"은빛 철도 1~20화 완결/10 새벽.mkv", "은빛 철도"},
+		{"은빛 철도 E01-E20/인터뷰.mkv", "은빛 철도"},
 		{"은빛 철도 전16부작/E03.mkv", "은빛 철도 e3 episode"},
 		{"은빛 철도 전 16부작/3회.mkv", "은빛 철도 e3 episode"},
 		{"은빛 철도 총 16부작/3회.mkv", "은빛 철도 e3 episode"},
