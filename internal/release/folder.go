@@ -228,12 +228,8 @@ func isNumberedCopy(name string) bool {
 func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	var f Release
 	p.fillRelease(&f)
-	from := FromFolder
-	if depth > 0 {
-		from = FromParent
-	}
 	for i := range f.Titles {
-		f.Titles[i].From = from
+		f.Titles[i].From = map[bool]From{false: FromFolder, true: FromParent}[depth > 0]
 	}
 	if len(f.Seasons) > 0 && (r.Folder.Seasons == nil ||
 		slices.Equal(r.Folder.Seasons, []int{1}) && len(f.Seasons) == 1 && len(f.Episodes) == 0) { // "Title S2/S1"
@@ -256,10 +252,7 @@ func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	saysMore := self.untagged && released
 	if self.untitled || self.startsWithDate || self.startsWithNumber && len(r.Episodes) > 0 ||
 		saysMore && !isSameWork(r, f.Titles) {
-		// "更新至12集" says how many episodes were out at the time, and "20화 완결" how many files there are
-		saysMore = saysMore && len(f.Episodes) == 1 && p.w.tagAt(p.marks.episodeSpan.from-1) != tagPromo &&
-			(len(r.Episodes) == 0 || leadingDigits(r.Name) == 0 || p.w.tokens[p.marks.episodeSpan.from].class != cjk)
-		useFolderTitles(r, &f, self, saysMore)
+		useFolderTitles(r, &f, self, saysMore && p.namesOneEpisode(r, &f))
 	} else {
 		addFolderTitles(r, &f)
 	}
@@ -268,6 +261,14 @@ func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	r.Video = cmp.Or(r.Video, f.Video)
 	r.Audio = cmp.Or(r.Audio, f.Audio)
 	r.Edition = cmp.Or(r.Edition, f.Edition)
+}
+
+// namesOneEpisode reports whether a folder says which episode the file is. "更新至12集" says how many episodes were out at
+// the time, and "20화 완결" how many there are, if the file has a number of its own.
+func (p *titleStage) namesOneEpisode(r, f *Release) bool {
+	from := p.marks.episodeSpan.from
+	return len(f.Episodes) == 1 && p.w.tagAt(from-1) != tagPromo &&
+		(len(r.Episodes) == 0 || leadingDigits(r.Name) == 0 || p.w.tokens[from].class != cjk)
 }
 
 // useLeadingNumber uses the number that starts a name in a season folder as its episode: "Season 2/16 Some Title".
@@ -288,7 +289,7 @@ func useLeadingNumber(r *Release, self *nameFacts) {
 	self.startsWithNumber = true
 }
 
-// useFolderTitles puts the folder's titles before the name's own.
+// useFolderTitles puts the folder's titles before the name's own. The numbers of a batch are those of all its files.
 func useFolderTitles(r, f *Release, self *nameFacts, hasEpisode bool) {
 	if self.startsWithNumber || self.startsWithDate {
 		r.EpisodeTitle = cmp.Or(r.EpisodeTitle, r.Title)
@@ -296,8 +297,8 @@ func useFolderTitles(r, f *Release, self *nameFacts, hasEpisode bool) {
 	if self.startsWithNumber || self.untitled || self.startsWithDate {
 		r.Titles = nil
 	}
-	isOne := f.Kind != Batch // of a batch, the folder's numbers are those of all its files
-	if len(r.Episodes) == 0 && isOne && !self.startsWithDate && (!self.startsWithNumber || self.untitled) || hasEpisode {
+	if len(r.Episodes) == 0 && f.Kind != Batch && !self.startsWithDate && (!self.startsWithNumber || self.untitled) ||
+		hasEpisode {
 		r.Episodes, r.Seasons, r.Absolute = f.Episodes, f.Seasons, f.Absolute
 		r.Kind = f.Kind
 	}
