@@ -56,7 +56,7 @@ type specialName struct {
 
 func parseSpecialName(text string) specialName {
 	n := specialName{entryTitle: newEntryTitle(text, AltTitle{})}
-	if isPlaceholderEpisode(n.norm) {
+	if placeholderRE().MatchString(n.norm) {
 		return specialName{}
 	}
 	n.withoutNumber = n.norm
@@ -117,7 +117,7 @@ func (p *placer) partNames() []string {
 func (p *placer) possibleSpecialTitles() []string {
 	var texts []string
 	add := func(s string) {
-		if n := title.Normalize(s); n != "" && !isPlaceholderEpisode(n) {
+		if n := title.Normalize(s); n != "" && !placeholderRE().MatchString(n) {
 			texts = append(texts, n)
 		}
 	}
@@ -253,5 +253,3 @@ func placeInOnlySpecialWork(p *placer) placement {
 	return p.placementAt(p.specials[i:i+1], viaOnlySpecial,
 		"%q names a part of the show, and the specials are of one work", p.hint.Remainder)
 }
-
-func isPlaceholderEpisode(norm string) bool { return placeholderRE().MatchString(norm) }

@@ -248,7 +248,7 @@ func matchPartNames(readings []reading, e *Entry, titles []entryTitle, best titl
 	var parts []entryTitle
 	specials, _ := e.season(0)
 	for _, ep := range specials.Episodes {
-		if n := newEntryTitle(ep.Name, AltTitle{}); n.norm != "" && !isPlaceholderEpisode(n.norm) {
+		if n := newEntryTitle(ep.Name, AltTitle{}); n.norm != "" && !placeholderRE().MatchString(n.norm) {
 			parts = append(parts, n)
 		}
 	}

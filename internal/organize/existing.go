@@ -220,9 +220,8 @@ func (f *folder) existingVideos() map[float64][]*existingVideo {
 				r := release.Parse(path.Join(path.Base(f.path), item.Name))
 				if !r.Extra && !library.IsExtraName(item.Name) {
 					own := len(r.Episodes) > 0 && release.Parse(item.Name).Absolute
-					e := &existingVideo{
-						joinPath(f.path, item.Name), r, own, titleKey(r.Title, ""), parseFolderName(library.Stem(item.Name)),
-					}
+					name := parseFolderName(library.Stem(item.Name))
+					e := &existingVideo{joinPath(f.path, item.Name), r, own, titleKey(r.Title, ""), name}
 					for _, n := range append([]float64{anyNumber}, r.Episodes...) {
 						f.parsedVideos[n] = append(f.parsedVideos[n], e)
 					}
@@ -261,8 +260,8 @@ func (d *folderIndex) videosOfSameWork(f *folder, v *video, below string, isShar
 
 // holdsEpisode reports whether a video in a folder holds an episode of v. A number without a season is of the season
 // whose folder holds it, as in "Season 2/Disc 1". In the show's other folders it is absolute if that order is known,
-// else of season 1. In a season's folder, such numbers are absolute if all lie behind the earlier seasons. A season
-// that the source's own name has, too, may be one that TMDB counts as part of an earlier one.
+// else of season 1. In a season's folder, such numbers are absolute if all lie behind the earlier seasons; so is any
+// that TMDB's season lacks. A season that the source's own name has may be one that TMDB counts as part of another.
 func (d *folderIndex) holdsEpisode(f *folder, e *existingVideo, v *video, below string) bool {
 	has := func(at *orders.Place) bool {
 		return slices.ContainsFunc(at.Episodes, func(n int) bool { return slices.Contains(e.Episodes, float64(n)) })
@@ -270,8 +269,7 @@ func (d *folderIndex) holdsEpisode(f *folder, e *existingVideo, v *video, below 
 	named, absolute := &v.named, cmp.Or(v.orders.In(orders.Absolute), &v.named)
 	joined := 100*named.Season + named.Episodes[0] // as in "Season 1/103.mkv"
 	season, known := e.Season()
-	if !known && below != "" && below != "." {
-		above, _, _ := strings.Cut(below, "/")
+	if above, _, _ := strings.Cut(below, "/"); !known && above != "" && above != "." {
 		season = seasonOf(v.entry.folder.path, above)
 		known = season >= 0
 	}
@@ -280,16 +278,14 @@ func (d *folderIndex) holdsEpisode(f *folder, e *existingVideo, v *video, below 
 		return below != "" && absolute.Season == 1 && has(absolute) &&
 			(below == "." || e.SeasonPart() < 2 && (e.Title == "" || v.isNamedBy(e)))
 	case season == v.seasonInName &&
-		slices.ContainsFunc(v.episodesInName, func(n float64) bool { return slices.Contains(e.Episodes, n) }):
+		slices.ContainsFunc(v.episodesInName, func(n float64) bool { return slices.Contains(e.Episodes, n) }),
+		season > 0 && season <= named.Season && has(absolute) && d.hasEpisode(v, season, 1) &&
+			!d.hasEpisode(v, season, absolute.Episodes[0]):
 		return true
 	case season != named.Season:
 		return false
 	case season > 0 && e.isAbsolute && slices.Contains(e.Episodes, float64(joined)):
-		return !slices.ContainsFunc(d.details(v.work.Entry).Episodes, func(at nfo.Episode) bool {
-			return at.Season == season && at.Number == joined
-		})
-	case !has(named) && !has(absolute):
-		return false
+		return !d.hasEpisode(v, season, joined)
 	}
 	earlier := float64(absolute.Episodes[0] - named.Episodes[0])
 	if earlier <= 0 || !e.isAbsolute || slices.ContainsFunc(f.parsedVideos[anyNumber], func(e *existingVideo) bool {
@@ -298,6 +294,11 @@ func (d *folderIndex) holdsEpisode(f *folder, e *existingVideo, v *video, below 
 		return has(named)
 	}
 	return has(absolute)
+}
+
+func (d *folderIndex) hasEpisode(v *video, season, n int) bool { // on TMDB
+	isIt := func(at nfo.Episode) bool { return at.Season == season && at.Number == n }
+	return slices.ContainsFunc(d.details(v.work.Entry).Episodes, isIt)
 }
 
 func (v *video) titles() []string {

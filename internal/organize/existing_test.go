@@ -9,6 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/anivault/anivault/internal/nfo"
+	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/report"
 )
 
@@ -837,6 +838,34 @@ func TestNumbersThatBeginWithTheirSeasonGetNoDuplicates(t *testing.T) {
 			p.Add(&r)
 			got := planLines(p.Plan(func(Entry) *nfo.Entry { return row.details }))
 			if len(got) != 1 || !strings.HasPrefix(got[0], row.want) {
+				t.Errorf("%q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+func TestALibraryThatCountsThroughGetsNoDuplicates(t *testing.T) {
+	const lib = "/out/Show (2020) [tmdbid-1]/"
+	details := &nfo.Entry{}
+	for i := range 24 {
+		details.Episodes = append(details.Episodes, nfo.Episode{Season: 1 + i/12, Number: 1 + i%12})
+	}
+	for _, row := range []struct{ library, want string }{
+		{"Season 1/Show - S01E15.mkv", "exists"},
+		{"Season 1/15.mkv", "exists"},
+		{"Season 2/Show - S02E15.mkv", "exists"},
+		{"Season 2/Show - S02E15 - Dawn.mkv", "exists"},
+		{"Season 1/Show - S01E03.mkv", "link"},
+		{"Season 2/Show - S02E16.mkv", "link"},
+		{"Season 3/Show - S03E15.mkv", "link"},
+	} {
+		t.Run(row.library, func(t *testing.T) {
+			p := NewPlanner(options(t, "jellyfin"), tree("/in/a.mkv", lib+row.library))
+			r := tv("/in/a.mkv", 2, 3)
+			r.Orders = &orders.Orders{Absolute: []int{15}}
+			p.Add(&r)
+			got := planLines(p.Plan(func(Entry) *nfo.Entry { return details }))
+			if len(got) != 1 || !strings.HasPrefix(got[0], row.want+" ") {
 				t.Errorf("%q, want %q", got, row.want)
 			}
 		})
