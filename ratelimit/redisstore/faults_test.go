@@ -203,11 +203,14 @@ func TestLostStateIsRestoredToTheServer(t *testing.T) {
 		}
 		must(t, s.Restart())
 	}
+	empty := func(t *testing.T, s *redistest.Server, _ string) {
+		_, err := s.Do("FLUSHALL")
+		must(t, err)
+	}
+	const onlyAsked = "emptied, and only asked whether requests are blocked" // as a gateway does
 	for name, lose := range map[string]func(*testing.T, *redistest.Server, string){
-		"emptied": func(t *testing.T, s *redistest.Server, _ string) {
-			_, err := s.Do("FLUSHALL")
-			must(t, err)
-		},
+		"emptied":                   empty,
+		onlyAsked:                   empty,
 		"started without its files": func(t *testing.T, s *redistest.Server, _ string) { restore(t, s, "") },
 		"started from an old copy":  restore,
 		"without the end of its newest file": func(t *testing.T, s *redistest.Server, _ string) {
@@ -242,8 +245,12 @@ func TestLostStateIsRestoredToTheServer(t *testing.T) {
 			held[0].Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: pause})
 			lose(t, server, old)
 			// Whoever knows more brings it back at its next update, whatever that is.
+			ask := func() error { _, err := l.Acquire(t.Context()); return err }
+			if name == onlyAsked {
+				ask = func() error { return l.Blocked(t.Context()) }
+			}
 			for range 100 {
-				_, err := l.Acquire(t.Context())
+				err := ask()
 				if _, blocked := errors.AsType[*ratelimit.BlockedError](err); !blocked {
 					t.Fatalf("acquire = %v, want blocked", err)
 				}

@@ -116,7 +116,7 @@ func (s *Store) exchange(at core.Instant, old []byte, batch []*request, others p
 			switch {
 			case !ok:
 				continue
-			case !changed:
+			case !changed && !done.restored:
 				return nil, done, nil
 			case old == nil && !at.Lost && !s.hasSeen && !others.isComplete:
 				return nil, done, errNeedLiveness
