@@ -48,7 +48,7 @@ func TestACachedBodyIsHarmlessOnATerminal(t *testing.T) {
 	}
 }
 
-// Whoever asks for an address with a key in it finds no key in the answer: stderr often goes into a log.
+// The message does not repeat the key of a URL, because stderr often goes into a log.
 func TestCacheGetRepeatsNoKey(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOME", dir)

@@ -47,7 +47,7 @@ func TestAnInterruptedPinPinsNothing(t *testing.T) {
 	}
 }
 
-// Whoever interrupts a simulation does not have to read of a context.
+// Ctrl-C ends a simulation without an error about a context.
 func TestAnInterruptedSimulationSaysNothing(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(&signalError{os.Interrupt})

@@ -119,7 +119,7 @@ func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline, force bool)
 			if _, why := app.Explain(err); !offline && cmd.Context().Err() == nil {
 				f.warn("can't check whether TMDB has %s: %s", p.Entry(), why)
 			}
-			return context.Cause(cmd.Context()) // who interrupts the question wants no pin
+			return context.Cause(cmd.Context()) // after Ctrl-C, nothing is pinned
 		}
 		other := map[match.Kind]match.Kind{match.TV: match.Movie, match.Movie: match.TV}[p.Kind]
 		hint := lang.Text("anivault search finds entries")

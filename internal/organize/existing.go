@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lazyregexp"
@@ -186,8 +187,7 @@ func (d *folderIndex) findExisting(searched []*targetFolder, v *video) (at *targ
 		}
 		for i := range dir.items {
 			item := &dir.items[i]
-			// a quick check, because there may be thousands
-			mayBe := item.Inode == v.item.Inode || item.Size == v.item.Size || item.Type == TypeLink
+			mayBe := item.Inode == v.item.Inode || item.Size == v.item.Size || item.Type == TypeLink // quick, for thousands
 			if mayBe && d.isSameFile(dir, v.dir, v.item, item, copies) && library.IsVideo(item.Name) {
 				return at, item.Name
 			}
@@ -199,9 +199,9 @@ func (d *folderIndex) findExisting(searched []*targetFolder, v *video) (at *targ
 type existingVideo struct {
 	path string
 	release.Release
-	isAbsolute bool       // its own name has a number without a season
-	titleKey   string     // of its title
-	name       folderName // the IDs and edition in its own name
+	isAbsolute func() bool // its own name has a number without a season
+	titleKey   string      // of its title
+	name       folderName  // the IDs and edition in its own name
 }
 
 // discFolder matches the folder of a disc, or of a part, in that of its film.
@@ -219,7 +219,7 @@ func (f *folder) existingVideos() map[float64][]*existingVideo {
 			if isDisc || item.Type != TypeDir && library.IsVideo(item.Name) && !strings.HasPrefix(item.Name, "._") {
 				r := release.Parse(path.Join(path.Base(f.path), item.Name))
 				if !r.Extra && !library.IsExtraName(item.Name) {
-					own := len(r.Episodes) > 0 && release.Parse(item.Name).Absolute
+					own := sync.OnceValue(func() bool { return len(r.Episodes) > 0 && release.Parse(item.Name).Absolute })
 					name := parseFolderName(library.Stem(item.Name))
 					e := &existingVideo{joinPath(f.path, item.Name), r, own, titleKey(r.Title, ""), name}
 					for _, n := range append([]float64{anyNumber}, r.Episodes...) {
@@ -284,12 +284,12 @@ func (d *folderIndex) holdsEpisode(f *folder, e *existingVideo, v *video, below 
 		return true
 	case season != named.Season:
 		return false
-	case season > 0 && e.isAbsolute && slices.Contains(e.Episodes, float64(joined)):
+	case season > 0 && slices.Contains(e.Episodes, float64(joined)) && e.isAbsolute():
 		return !d.hasEpisode(v, season, joined)
 	}
 	earlier := float64(absolute.Episodes[0] - named.Episodes[0])
-	if earlier <= 0 || !e.isAbsolute || slices.ContainsFunc(f.parsedVideos[anyNumber], func(e *existingVideo) bool {
-		return e.isAbsolute && e.Episodes[0] <= earlier
+	if earlier <= 0 || !e.isAbsolute() || slices.ContainsFunc(f.parsedVideos[anyNumber], func(e *existingVideo) bool {
+		return e.isAbsolute() && e.Episodes[0] <= earlier
 	}) {
 		return has(named)
 	}

@@ -228,8 +228,9 @@ func isNumberedCopy(name string) bool {
 func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	var f Release
 	p.fillRelease(&f)
+	from := [...]From{FromFolder, FromParent}[min(depth, 1)]
 	for i := range f.Titles {
-		f.Titles[i].From = map[bool]From{false: FromFolder, true: FromParent}[depth > 0]
+		f.Titles[i].From = from
 	}
 	if len(f.Seasons) > 0 && (r.Folder.Seasons == nil ||
 		slices.Equal(r.Folder.Seasons, []int{1}) && len(f.Seasons) == 1 && len(f.Episodes) == 0) { // "Title S2/S1"
