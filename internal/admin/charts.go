@@ -112,29 +112,15 @@ type sample struct {
 	queue          float64
 }
 
-type ring struct {
-	list     []sample
-	capacity int
-}
-
-func (r *ring) add(s sample) {
-	if len(r.list) == r.capacity {
-		r.list = slices.Delete(r.list, 0, 1)
-	}
-	r.list = append(r.list, s)
-}
-
-type history struct {
-	fine, coarse ring
-}
+type history struct{ fine, coarse []sample }
 
 // add adds a sample, and once per minute the mean of the last minute's samples.
 func (h *history) add(s sample) {
-	h.fine.add(s)
+	h.fine = appendNewest(h.fine, s, fineSamples)
 	per := int(coarseInterval / fineInterval)
-	if n := len(h.fine.list); n >= per &&
-		(len(h.coarse.list) == 0 || s.at.Sub(h.coarse.list[len(h.coarse.list)-1].at) >= coarseInterval) {
-		h.coarse.add(mean(h.fine.list[n-per:]))
+	if n := len(h.fine); n >= per &&
+		(len(h.coarse) == 0 || s.at.Sub(h.coarse[len(h.coarse)-1].at) >= coarseInterval) {
+		h.coarse = appendNewest(h.coarse, mean(h.fine[n-per:]), coarseSamples)
 	}
 }
 
@@ -164,15 +150,12 @@ type counts struct {
 }
 
 func (r *histories) run(ctx context.Context, g Gateway) {
-	tick := time.NewTicker(fineInterval)
-	defer tick.Stop()
-	r.takeSample(ctx, g, time.Now())
-	for {
+	for tick := time.Tick(fineInterval); ; {
+		r.takeSample(ctx, g, time.Now())
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
-			r.takeSample(ctx, g, time.Now())
+		case <-tick:
 		}
 	}
 }
@@ -210,20 +193,14 @@ func (r *histories) addSample(st ratelimit.Status, is counts, queue float64) {
 }
 
 func (r *histories) historyOf(name string) *history {
-	h := r.byAccount[name]
-	if h == nil {
-		h = &history{ring{capacity: fineSamples}, ring{capacity: coarseSamples}}
-		r.byAccount[name] = h
-	}
+	h := cmp.Or(r.byAccount[name], new(history))
+	r.byAccount[name] = h
 	return h
 }
 
 func (r *histories) samples(name string) (hour, day []sample) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	h := r.byAccount[name]
-	if h == nil {
-		return nil, nil
-	}
-	return slices.Clone(h.fine.list), slices.Clone(h.coarse.list)
+	h := cmp.Or(r.byAccount[name], new(history))
+	return slices.Clone(h.fine), slices.Clone(h.coarse)
 }

@@ -9,6 +9,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -60,9 +61,7 @@ func Listen(addr string, conf *tls.Config, g Gateway, events *Events) (*Server, 
 		log:      slog.New(events.Handler()).With(slog.String("comp", "gateway")),
 		listener: g.LimitAdminConns(l), secure: conf != nil,
 	}
-	if _, port, err := net.SplitHostPort(l.Addr().String()); err == nil {
-		s.port = port
-	}
+	_, s.port, _ = net.SplitHostPort(l.Addr().String())
 	s.httpServer = &http.Server{
 		Handler: s.Handler(), TLSConfig: conf, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 60 * time.Second,
@@ -74,10 +73,7 @@ func Listen(addr string, conf *tls.Config, g Gateway, events *Events) (*Server, 
 
 // URL returns the URL at which the server listens.
 func (s *Server) URL() string {
-	if s.secure {
-		return "https://" + s.listener.Addr().String()
-	}
-	return "http://" + s.listener.Addr().String()
+	return map[bool]string{true: "https://", false: "http://"}[s.secure] + s.listener.Addr().String()
 }
 
 // Run serves until ctx ends.
@@ -293,10 +289,8 @@ func (s *sessions) begin(tokenHash string, now time.Time) string {
 	cookie := base64.RawURLEncoding.EncodeToString(secret[:])
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.list) == maxSessions {
-		s.list = slices.Delete(s.list, 0, 1)
-	}
-	s.list = append(s.list, session{id: config.TokenHash(cookie), tokenHash: tokenHash, expires: now.Add(sessionLifetime)})
+	begun := session{id: config.TokenHash(cookie), tokenHash: tokenHash, expires: now.Add(sessionLifetime)}
+	s.list = appendNewest(s.list, begun, maxSessions)
 	return cookie
 }
 
@@ -355,11 +349,8 @@ func (s *Server) cookieName() string {
 }
 
 func (s *Server) cookieOf(r *http.Request) string {
-	c, err := r.Cookie(s.cookieName())
-	if err != nil {
-		return ""
-	}
-	return c.Value
+	c, _ := r.Cookie(s.cookieName())
+	return cmp.Or(c, new(http.Cookie)).Value
 }
 
 func (s *Server) setCookie(w http.ResponseWriter, value string) {

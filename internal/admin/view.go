@@ -243,10 +243,13 @@ func (e *Events) Last(account, event string) []Event {
 func (e *Events) keep(l Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.lines) == maxEvents {
-		e.lines = slices.Delete(e.lines, 0, 1)
-	}
-	e.lines = append(e.lines, l)
+	e.lines = appendNewest(e.lines, l, maxEvents)
+}
+
+// appendNewest appends an item to a list, and removes the oldest one if there would be more than most.
+func appendNewest[T any](list []T, item T, most int) []T {
+	list = append(list, item)
+	return slices.Delete(list, 0, max(len(list)-most, 0))
 }
 
 type keepHandler struct {
