@@ -96,23 +96,23 @@ func (p *Planner) nameFilms(work []*video) {
 			suffixLen = max(suffixLen, v.suffixLen())
 		}
 	}
-	entries := map[string]*plannedEntry{}
+	var entries []*plannedEntry
 	for _, v := range work {
 		if v.code != "" {
 			continue
 		}
 		planned, code := p.renderWork(p.opts.Layout.Movie, v, suffixLen)
-		if code != "" {
-			v.skip(code, "")
+		if v.code = code; code != "" {
 			continue
 		}
 		folder, file := path.Split(planned)
 		folder = cmp.Or(strings.TrimSuffix(folder, "/"), ".")
-		e := entries[folder]
-		if e == nil {
-			e = &plannedEntry{filmVideos: work}
-			entries[folder] = e
-			p.findFolder(e, v, folder)
+		e := &plannedEntry{filmVideos: work}
+		p.findFolder(e, v, folder)
+		if i := slices.IndexFunc(entries, func(other *plannedEntry) bool { return other.folder == e.folder }); i >= 0 {
+			e = entries[i]
+		} else {
+			entries = append(entries, e)
 		}
 		e.videos = append(e.videos, v)
 		if v.entry = e; e.code != "" {
@@ -135,8 +135,7 @@ func (p *Planner) findFolder(e *plannedEntry, v *video, planned string) {
 		return
 	}
 	parent := p.folders.chooseTarget(v.target, path.Dir(planned))
-	if parent.code != "" {
-		e.code, e.why = parent.code, parent.why
+	if e.code, e.why = parent.code, parent.why; e.code != "" {
 		return
 	}
 	template := p.opts.Layout.Movie
@@ -146,7 +145,13 @@ func (p *Planner) findFolder(e *plannedEntry, v *video, planned string) {
 	byTitle := !p.opts.renamesInPlace(v)
 	if template.hasField(fieldTMDB) || byTitle && p.opts.Layout.hasOwnFolder(v.work.Kind) {
 		edition, in := parseFolderName(path.Base(planned)).edition, p.folders.contents(v.target, parent)
-		known := p.folders.findWorkFolders(in, v, edition, byTitle)
+		var known []string
+		if byTitle && v.tags != nil && v.tags.edition != edition { // its folder of Plex serves other layouts, too
+			known = p.folders.findWorkFolders(in, v, v.tags.edition, byTitle)
+		}
+		if len(known) == 0 {
+			known = p.folders.findWorkFolders(in, v, edition, byTitle)
+		}
 		if p.opts.Renumber {
 			known = slices.DeleteFunc(known, func(name string) bool { return orderOfFolder(name, v.order) != v.order })
 		}
@@ -184,22 +189,18 @@ func (p *Planner) nameEpisode(e *plannedEntry, v *video) {
 		return
 	}
 	season, seasonCode := n.renderPath(p.opts.Layout.Season, &values, 0)
-	if code = cmp.Or(seasonCode, code); code != "" {
-		v.skip(code, "")
-		return
-	}
+	v.code = cmp.Or(seasonCode, code)
 	if folder, name := path.Split(file); folder != "" {
 		season, file = joinPath(season, strings.TrimSuffix(folder, "/")), name
 	}
-	if !inPlace {
+	if !inPlace && v.code == "" {
 		season, v.code, v.why = p.folders.findSeasonFolder(p.folders.contents(v.target, e.folder), season, v.named.Season)
-		if v.code != "" {
-			return
-		}
+	}
+	if v.code != "" {
+		return
 	}
 	in := p.folders.chooseTarget(v.target, joinPath(e.folder.path, season))
-	if in.code != "" {
-		v.skip(in.code, in.why)
+	if v.code, v.why = in.code, in.why; v.code != "" {
 		return
 	}
 	if p.opts.Layout.Name != CustomLayout && !inPlace { // other templates may have more fields than the season

@@ -81,8 +81,7 @@ func (p *opPlanner) addOp(v *video, from *folder, item *Item, source, to string)
 	if in = cmp.Or(strings.TrimSuffix(in, "/"), "."); in != at.path {
 		at = p.folders.chooseTarget(v.target, in)
 	}
-	if at.code != "" {
-		v.skip(at.code, at.why)
+	if v.code, v.why = at.code, at.why; v.code != "" {
 		return false
 	}
 	dir := p.folders.contents(v.target, at)

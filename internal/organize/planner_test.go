@@ -411,6 +411,19 @@ func TestPlans(t *testing.T) {
 			},
 		},
 		{
+			"an edition's folder of Plex, for a server whose folders have no editions", nil,
+			tree("/in/Film 2001 Director's Cut.mkv", "/in/Film 2001 Extended.mkv", "/in/Film 2001.mkv",
+				"/out/Film (2001) {tmdb-7} {edition-Director's Cut}/Film.mkv = /in/Film 2001 Director's Cut.mkv",
+				"/out/Film (2001) {tmdb-7} {edition-Extended}/", "/out/Film (2001) {tmdb-7}/Film.mkv"),
+			[]report.Record{
+				film("/in/Film 2001.mkv", 7), film("/in/Film 2001 Director's Cut.mkv", 7), film("/in/Film 2001 Extended.mkv", 7),
+			},
+			[]string{
+				"link Film 2001 Extended.mkv > Film (2001) {tmdb-7} {edition-Extended}/Film (2001) {tmdb-7} {edition-Extended}.mkv",
+				"in place: 1", "exists /in/Film 2001.mkv (/out/Film (2001) {tmdb-7}/Film.mkv)",
+			},
+		},
+		{
 			"a film's own fields in names of one's own",
 			func(o *Options) {
 				o.Layout, _ = NewLayout("custom", Templates{Movie: "{title}/{title}< {edition}>< {resolution}>"})
