@@ -172,10 +172,7 @@ func (l *Limiter) Close() error {
 	if l.offline || !l.hasUpdated.Load() {
 		return nil
 	}
-	err := l.update(context.Background(), func(at Instant, s *Snapshot) error {
-		s.Leave(at, l.ownerID)
-		return nil
-	})
+	err := l.update(context.Background(), always(func(at Instant, s *Snapshot) { s.Leave(at, l.ownerID) }))
 	if err != nil {
 		return fmt.Errorf("close limiter: %w", err)
 	}

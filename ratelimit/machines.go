@@ -179,10 +179,7 @@ func (l *Limiter) renew() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), renewInterval)
 	defer cancel()
-	err := l.update(ctx, func(at Instant, s *Snapshot) error {
-		s.Renew(at, kept, defaultLease)
-		return nil
-	})
+	err := l.update(ctx, always(func(at Instant, s *Snapshot) { s.Renew(at, kept, defaultLease) }))
 	if err != nil {
 		l.warn(fmt.Errorf("renew permits: %w", err))
 	}

@@ -41,6 +41,14 @@ func (o Operator) update(ctx context.Context, change func(Instant, *Snapshot) er
 	return nil
 }
 
+// always returns an update that cannot fail.
+func always(change func(Instant, *Snapshot)) func(Instant, *Snapshot) error {
+	return func(at Instant, s *Snapshot) error {
+		change(at, s)
+		return nil
+	}
+}
+
 // Tune overrides settings by key for all running processes, for a time or, with duration <= 0, until ResetTuning. It
 // returns a *TuningError and changes nothing if a key does not exist, or a value is invalid by itself or together with
 // others.
@@ -50,10 +58,7 @@ func (o Operator) Tune(ctx context.Context, values map[string]string, duration t
 
 // ResetTuning ends the overrides of these keys, or all overrides without keys.
 func (o Operator) ResetTuning(ctx context.Context, keys ...string) error {
-	return o.update(ctx, func(at Instant, s *Snapshot) error {
-		s.EndOverrides(at, keys...)
-		return nil
-	})
+	return o.update(ctx, always(func(at Instant, s *Snapshot) { s.EndOverrides(at, keys...) }))
 }
 
 // ForceCacheOnly stops all requests of all processes until Resume or, if autoRecover is not 0, for that long from now.
@@ -61,19 +66,13 @@ func (o Operator) ResetTuning(ctx context.Context, keys ...string) error {
 func (o Operator) ForceCacheOnly(ctx context.Context, autoRecover time.Duration) (tr Transition, moved bool,
 	err error,
 ) {
-	err = o.update(ctx, func(at Instant, s *Snapshot) error {
-		tr, moved = s.ForceCacheOnly(at, max(autoRecover, 0))
-		return nil
-	})
+	err = o.update(ctx, always(func(at Instant, s *Snapshot) { tr, moved = s.ForceCacheOnly(at, max(autoRecover, 0)) }))
 	return tr, moved, err
 }
 
 // Resume ends CacheOnly, of accounts too, and starts probing, after any pause. moved is false without a CacheOnly.
 func (o Operator) Resume(ctx context.Context) (tr Transition, moved bool, err error) {
-	err = o.update(ctx, func(at Instant, s *Snapshot) error {
-		tr, moved = s.Resume(at)
-		return nil
-	})
+	err = o.update(ctx, always(func(at Instant, s *Snapshot) { tr, moved = s.Resume(at) }))
 	return tr, moved, err
 }
 
@@ -81,10 +80,7 @@ func (o Operator) Resume(ctx context.Context) (tr Transition, moved bool, err er
 // is kept unless force is set. Slots, bucket and the last second's permits are always kept, because requests may be
 // under way.
 func (o Operator) Reset(ctx context.Context, force bool) error {
-	return o.update(ctx, func(at Instant, s *Snapshot) error {
-		s.Reset(at, force)
-		return nil
-	})
+	return o.update(ctx, always(func(at Instant, s *Snapshot) { s.Reset(at, force) }))
 }
 
 // TuneAccount overrides limits of an account by key for all running processes, for a time or, with duration <= 0, until
@@ -98,16 +94,10 @@ func (o Operator) TuneAccount(
 // EnableAccount enables or disables an account whatever its processes have configured, for a time or, with
 // duration <= 0, until the next call. Enabling tries the account's refused keys again.
 func (o Operator) EnableAccount(ctx context.Context, name string, enabled bool, duration time.Duration) error {
-	return o.update(ctx, func(at Instant, s *Snapshot) error {
-		s.EnableAccount(at, name, enabled, duration)
-		return nil
-	})
+	return o.update(ctx, always(func(at Instant, s *Snapshot) { s.EnableAccount(at, name, enabled, duration) }))
 }
 
 // ResetAccount ends the overrides of these limits of an account, or all of its overrides without keys.
 func (o Operator) ResetAccount(ctx context.Context, name string, keys ...string) error {
-	return o.update(ctx, func(at Instant, s *Snapshot) error {
-		s.ResetAccount(at, name, keys...)
-		return nil
-	})
+	return o.update(ctx, always(func(at Instant, s *Snapshot) { s.ResetAccount(at, name, keys...) }))
 }

@@ -133,10 +133,7 @@ func (l *Limiter) reap(ctx context.Context, interval, patience time.Duration) bo
 	if len(dead) == 0 {
 		return false
 	}
-	err = l.update(ctx, func(at Instant, s *Snapshot) error {
-		s.RemoveDead(at, dead)
-		return nil
-	})
+	err = l.update(ctx, always(func(at Instant, s *Snapshot) { s.RemoveDead(at, dead) }))
 	return err == nil
 }
 

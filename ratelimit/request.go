@@ -246,10 +246,7 @@ func (r *Reservation) Release() {
 }
 
 func (l *Limiter) unreserve(n int) {
-	err := l.update(context.Background(), func(at Instant, s *Snapshot) error {
-		s.Unreserve(at, l.ownerID, n)
-		return nil
-	})
+	err := l.update(context.Background(), always(func(at Instant, s *Snapshot) { s.Unreserve(at, l.ownerID, n) }))
 	if err != nil {
 		l.warn(err)
 	}
