@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	_ "embed" // for the table of the settings of lists
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -184,14 +183,19 @@ func (c *Config) WithoutRevokedClients() (*Config, error) {
 }
 
 // EditClients calls change with the clients of clients.yaml and writes the list that change returns. It replaces the
-// file atomically, with mode 0600, and keeps its owner.
+// file atomically, with mode 0600, and keeps its owner; if it is new, it and its folders get that of the folder above.
 func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]Client, error)) error {
 	path := ClientsFile(dataDir)
-	owner := ownerOf(path, dataDir, filepath.Dir(dataDir))
+	lock := filepath.Join(dataDir, ".clients.lock")
+	above, made := dataDir, []string{lock, path}
+	for ; !fileExists(above); above = filepath.Dir(above) {
+		made = append(made, above)
+	}
+	owner := ownerOf(path, above)
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return lang.Error("make the data folder: %w", err)
 	}
-	release, err := lockfile.Acquire(ctx, filepath.Join(dataDir, ".clients.lock"), lockfile.Exclusive, 5*time.Second)
+	release, err := lockfile.Acquire(ctx, lock, lockfile.Exclusive, 5*time.Second)
 	if err != nil {
 		return err
 	}
@@ -210,7 +214,7 @@ func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]C
 	if err := writeFile(path, text); err != nil {
 		return err
 	}
-	return errors.Join(owner.applyTo(dataDir), owner.applyTo(filepath.Join(dataDir, ".clients.lock")), owner.applyTo(path))
+	return owner.applyTo(made...)
 }
 
 func clientsText(clients []Client) []byte {

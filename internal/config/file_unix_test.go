@@ -46,3 +46,29 @@ func TestReadFileOfAPipeOrDevice(t *testing.T) {
 		t.Errorf("%q %v", line, err)
 	}
 }
+
+// Root may make the first client for a service user, whose home has none of the folders yet.
+func TestTheFirstClientIsTheUsersWhoseHomeItIs(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root makes files for others")
+	}
+	const user = 65534
+	home := t.TempDir()
+	if err := os.Chown(home, user, user); err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(home, ".local", "share", "anivault")
+	keep := func(all []Client) ([]Client, error) { return all, nil }
+	if err := EditClients(t.Context(), data, keep); err != nil {
+		t.Fatal(err)
+	}
+	for path := ClientsFile(data); path != home; path = filepath.Dir(path) {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, ok := info.Sys().(*syscall.Stat_t); !ok || s.Uid != user || s.Gid != user {
+			t.Errorf("%s belongs to %v", path, info.Sys())
+		}
+	}
+}

@@ -6,4 +6,4 @@ type owner struct{}
 
 func ownerOf(...string) owner { return owner{} }
 
-func (owner) applyTo(string) error { return nil }
+func (owner) applyTo(...string) error { return nil }

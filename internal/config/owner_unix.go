@@ -23,12 +23,14 @@ func ownerOf(paths ...string) owner {
 	return owner{-1, -1}
 }
 
-func (o owner) applyTo(path string) error {
-	if os.Geteuid() != 0 || o.uid == 0 || o.uid < 0 {
+func (o owner) applyTo(paths ...string) error {
+	if os.Geteuid() != 0 || o.uid <= 0 {
 		return nil
 	}
-	if err := os.Chown(path, o.uid, o.gid); err != nil {
-		return lang.Error("keep the owner of %s: %w", path, err)
+	for _, path := range paths {
+		if err := os.Chown(path, o.uid, o.gid); err != nil {
+			return lang.Error("keep the owner of %s: %w", path, err)
+		}
 	}
 	return nil
 }
