@@ -29,6 +29,7 @@ type settings struct {
 	clientsByHash map[string]*client
 	anonymous     *client
 	allRevoked    bool // tokens are required, but all tokens were revoked
+	isClosed      bool // tokens may be required, but clients.yaml can't be read
 }
 
 func (s *settings) clientNames() string {
@@ -213,7 +214,7 @@ func (s *settings) clientOf(token string) (*client, *refusal) {
 			return c, nil
 		}
 		return nil, refuse(reasonUnauthorized, "This client token is not known.")
-	case s.allRevoked, len(s.clientsByHash) > 0 && !s.Anonymous:
+	case s.allRevoked, s.isClosed, len(s.clientsByHash) > 0 && !s.Anonymous:
 		return nil, refuse(reasonUnauthorized,
 			"A client token is needed: Authorization: Bearer anv_..., or api_key=anv_...")
 	}

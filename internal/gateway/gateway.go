@@ -70,7 +70,8 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // it never fails
 	g := &Gateway{viaEntry: "1.1 anivault-" + hex.EncodeToString(id[:])}
-	g.conns, g.adminConns = newConns(g, "gateway"), newConns(g, "admin")
+	g.conns = &connCounter{g: g, listener: "gateway", perPeer: map[string]int{}}
+	g.adminConns = &connCounter{g: g, listener: "admin", perPeer: map[string]int{}}
 	g.queue = &queue{
 		slots: func() int { return g.upstream.Limiter().Tuning().Concurrency },
 		contended: func() bool { // with sticky sessions, a request may wait for its account's slots while others go on

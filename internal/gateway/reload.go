@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -39,7 +40,12 @@ type configWatcher struct {
 	refused    []string   // files for which the last reload was refused: an operator may name a file and make it later
 }
 
-type fileStates map[string]os.FileInfo
+type fileStates map[string]fileState
+
+type fileState struct {
+	info     os.FileInfo
+	isHidden bool // os.Stat fails although it may exist
+}
 
 func (w *configWatcher) run(done <-chan struct{}, hup <-chan os.Signal) {
 	tick := time.NewTicker(pollInterval)
@@ -72,22 +78,24 @@ func (w *configWatcher) checkFiles() {
 func statFiles(cfg *config.Config, more ...string) fileStates {
 	out := fileStates{}
 	for _, path := range append(cfg.SourceFiles(), more...) {
-		out[path], _ = os.Stat(path)
+		info, err := os.Stat(path)
+		out[path] = fileState{info, err != nil && !errors.Is(err, fs.ErrNotExist)}
 	}
 	return out
 }
 
 func sameFiles(a, b fileStates) bool {
-	return maps.EqualFunc(a, b, func(x, y os.FileInfo) bool {
+	return maps.EqualFunc(a, b, func(a, b fileState) bool {
+		x, y := a.info, b.info
 		if x == nil || y == nil {
-			return x == nil && y == nil
+			return a == b
 		}
 		return os.SameFile(x, y) && x.Size() == y.Size() && x.ModTime().Equal(y.ModTime())
 	})
 }
 
 // reload applies a new configuration as a whole, or not at all. Even if it is invalid, tokens that it revokes are
-// refused from now on.
+// refused from now on. If clients.yaml can't be read and no client is known, all requests are refused.
 func (w *configWatcher) reload() {
 	g := w.s.g
 	old := g.settings.Load()
@@ -98,8 +106,10 @@ func (w *configWatcher) reload() {
 		err = w.s.applyConfig(cfg, old)
 	}
 	if err != nil {
-		if revoked, err := old.cfg.WithoutRevokedClients(); err == nil && revoked != old.cfg {
-			w.s.useSettings(newSettings(revoked, old))
+		if revoked, unreadable := old.cfg.WithoutRevokedClients(); unreadable != nil || revoked != old.cfg {
+			taken := newSettings(revoked, old)
+			taken.isClosed = unreadable != nil && len(taken.clientsByHash) == 0 && !taken.Anonymous
+			w.s.useSettings(taken)
 		}
 		g.log.Warn("reload_refused", slog.Any("error", err), slog.String("clients", g.settings.Load().clientNames()))
 		if e, ok := errors.AsType[*config.Error](err); ok && filepath.IsAbs(e.Value) {
@@ -169,8 +179,8 @@ func (s *Service) applyConfig(cfg *config.Config, old *settings) error {
 
 func (s *Service) useSettings(taken *settings) {
 	s.g.settings.Store(taken)
-	if taken.allRevoked {
-		s.g.log.Warn("no_clients", slog.String("error", "the last client was revoked: nobody may ask"))
+	if taken.allRevoked || taken.isClosed {
+		s.g.log.Warn("no_clients", slog.String("error", "there is no client that may ask"))
 	}
 }
 

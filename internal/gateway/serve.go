@@ -303,10 +303,6 @@ type connCounter struct {
 	perPeer map[string]int
 }
 
-func newConns(g *Gateway, listener string) *connCounter {
-	return &connCounter{g: g, listener: listener, perPeer: map[string]int{}}
-}
-
 // LimitAdminConns limits the number of connections to the admin address, as the gateway's own listeners do.
 func (s *Service) LimitAdminConns(l net.Listener) net.Listener {
 	return boundedListener{l, s.g.adminConns}
