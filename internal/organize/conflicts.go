@@ -124,13 +124,6 @@ func (p *Planner) groupSameNames() [][]*video {
 // groupDuplicates returns the groups of two or more items with the same key, in the order of their first items.
 func groupDuplicates[T any, K comparable](items []T, keyOf func(T) K) [][]T {
 	at := make(map[K]int, len(items))
-	for _, item := range items {
-		at[keyOf(item)]++
-	}
-	if len(at) == len(items) {
-		return nil
-	}
-	clear(at)
 	var out [][]T
 	for _, item := range items {
 		key := keyOf(item)

@@ -261,30 +261,27 @@ func (d *folderIndex) videosOfSameWork(f *folder, v *video, below string, isShar
 // holdsEpisode reports whether a video in a folder holds an episode of v. A number without a season is of the season
 // whose folder holds it, as in "Season 2/Disc 1". In the show's other folders it is absolute if that order is known,
 // else of season 1. In a season's folder, such numbers are absolute if all lie behind the earlier seasons; so is any
-// that TMDB's season lacks. A season that the source's own name has may be one that TMDB counts as part of another.
+// that TMDB's season lacks. A season that the source's own name has may be one that TMDB counts as part of another, and
+// so may a sequel that both names have only the title of.
 func (d *folderIndex) holdsEpisode(f *folder, e *existingVideo, v *video, below string) bool {
+	isOf := func(n float64) bool { return slices.Contains(e.Episodes, n) }
 	has := func(at *orders.Place) bool {
-		return slices.ContainsFunc(at.Episodes, func(n int) bool { return slices.Contains(e.Episodes, float64(n)) })
+		return slices.ContainsFunc(at.Episodes, func(n int) bool { return isOf(float64(n)) })
 	}
 	named, absolute := &v.named, cmp.Or(v.orders.In(orders.Absolute), &v.named)
 	joined := 100*named.Season + named.Episodes[0] // as in "Season 1/103.mkv"
-	season, known := e.Season()
-	if above, _, _ := strings.Cut(below, "/"); !known && above != "" && above != "." {
-		season = seasonOf(v.entry.folder.path, above)
-		known = season >= 0
-	}
+	season, isNumberInName := v.seasonOf(e, below), slices.ContainsFunc(v.episodesInName, isOf)
 	switch {
-	case !known:
-		return below != "" && absolute.Season == 1 && has(absolute) &&
-			(below == "." || e.SeasonPart() < 2 && (e.Title == "" || v.isNamedBy(e)))
-	case season == v.seasonInName &&
-		slices.ContainsFunc(v.episodesInName, func(n float64) bool { return slices.Contains(e.Episodes, n) }),
+	case season < 0:
+		return below != "" && (isNumberInName && v.namesSequelOf(e) || absolute.Season == 1 && has(absolute) &&
+			(below == "." || e.SeasonPart() < 2 && (e.Title == "" || v.isNamedBy(e))))
+	case season > 0 && season == v.seasonInName && isNumberInName,
 		season > 0 && season <= named.Season && has(absolute) && d.hasEpisode(v, season, 1) &&
 			!d.hasEpisode(v, season, absolute.Episodes[0]):
 		return true
 	case season != named.Season:
 		return false
-	case season > 0 && slices.Contains(e.Episodes, float64(joined)) && e.isAbsolute():
+	case season > 0 && isOf(float64(joined)) && e.isAbsolute():
 		return !d.hasEpisode(v, season, joined)
 	}
 	earlier := float64(absolute.Episodes[0] - named.Episodes[0])
@@ -294,6 +291,24 @@ func (d *folderIndex) holdsEpisode(f *folder, e *existingVideo, v *video, below 
 		return has(named)
 	}
 	return has(absolute)
+}
+
+// seasonOf returns the season of a video in a folder of v's show; -1 if neither its name nor the folder's says one.
+func (v *video) seasonOf(e *existingVideo, below string) int {
+	season, known := e.Season()
+	above, _, _ := strings.Cut(below, "/")
+	for _, name := range []string{above, e.Title} {
+		if !known {
+			season = seasonOf(v.entry.folder.path, name)
+			known = season >= 0
+		}
+	}
+	return season
+}
+
+// namesSequelOf reports whether both names have the same title, which is that of a sequel, and no season.
+func (v *video) namesSequelOf(e *existingVideo) bool {
+	return v.seasonInName == 0 && e.titleKey == titleKey(v.titleInName, "") && e.titleKey != titleKey(v.facts.title, "")
 }
 
 func (d *folderIndex) hasEpisode(v *video, season, n int) bool { // on TMDB

@@ -872,6 +872,53 @@ func TestALibraryThatCountsThroughGetsNoDuplicates(t *testing.T) {
 	}
 }
 
+// "Show II" in the show's folder is its second season, as a folder's name and as the title of its files.
+func TestSeasonsNamedByTheSequelsMarkGetNoDuplicates(t *testing.T) {
+	const lib = "/out/Show (2020) [tmdbid-1]/"
+	for _, row := range []struct{ library, want string }{
+		{"Show II/03.mkv", "exists"},
+		{"Show II/[Grp] Show II - 03 [1080p].mkv", "exists"},
+		{"Show II/Show - 03.mkv", "exists"},
+		{"show.2/Show - 03.mkv", "exists"},
+		{"Show Ⅱ/03.mkv", "exists"},
+		{"II/03.mkv", "exists"},
+		{"[Grp] Show II - 03 [1080p].mkv", "exists"},
+		{"Show 2 - 03.mkv", "exists"},
+		{"Show III/03.mkv", "Season 02"},
+		{"Show III - 03.mkv", "Season 02"},
+		{"Show/03.mkv", "Season 02"},
+		{"Show II/04.mkv", "Show II"},
+		{"Show II (2021)/film.mkv", "Season 02"},
+	} {
+		t.Run(row.library, func(t *testing.T) {
+			got := planned(t, options(t, "jellyfin"), tree("/in/a.mkv", lib+row.library), tv("/in/a.mkv", 2, 3))
+			if len(got) != 1 || !strings.HasPrefix(got[0], row.want+" ") && !strings.Contains(got[0], "/"+row.want+"/") {
+				t.Errorf("%q, want %q", got, row.want)
+			}
+		})
+	}
+	for library, want := range map[string]string{
+		"The Return/Sho - The Return - 03.mkv": "exists",
+		"Sho - The Return - 03.mkv":            "exists",
+		"Sho - The Return - 04.mkv":            "link",
+		"Sho - The End - 03.mkv":               "link",
+		"Specials/Sho - The Return - 03.mkv":   "link",
+	} {
+		r := with(tv("/in/a.mkv", 2, 3), func(r *report.Record) {
+			r.Parsed.Title, r.Parsed.Episodes = "Sho The Return", []float64{3}
+		})
+		got := planned(t, options(t, "jellyfin"), tree("/in/a.mkv", lib+library), r)
+		if len(got) != 1 || !strings.HasPrefix(got[0], want+" ") {
+			t.Errorf("%s: %q, want %q", library, got, want)
+		}
+	}
+	o, d := options(t, "jellyfin"), tree("/in/a.mkv", "/out/86 (2021) [tmdbid-1]/86 - 03.mkv")
+	got := planned(t, o, d, with(tv("/in/a.mkv", 1, 3), func(r *report.Record) { r.Title, r.Year = "86", 2021 }))
+	if len(got) != 1 || !strings.HasPrefix(got[0], "exists") {
+		t.Errorf("a title of digits: %q", got)
+	}
+}
+
 // A season's folder may have thousands of videos, and a new release of each may arrive.
 func BenchmarkASeasonOfThousands(b *testing.B) {
 	var paths []string

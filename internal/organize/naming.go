@@ -262,22 +262,13 @@ func (l *Layout) formatEpisodes(list []int) string {
 	return ui.Numbers(list, l.EpisodeSeparator)
 }
 
-// wordsForEpisode are followed by a number in titles that only number the episode, such as "Episode 5".
-var wordsForEpisode = []string{
-	"episode", "ep", "ep.", "épisode", "episodio", "episódio", "folge", "aflevering", "odcinek", "эпизод", "серия",
-	"エピソード", "에피소드",
-}
-
-// genericTitle matches other titles that only number the episode, such as "第5話", or are "TBA".
-var genericTitle = lazyregexp.New(`(?i)^(?:[제第]? ?\d+ ?[화회話话集回]|\d+\. ?bölüm|tb[ad])$`)
+// genericTitle matches titles that only number the episode, such as "Episode 5" and "第5話", or are "TBA".
+var genericTitle = lazyregexp.New(`(?i)^(?:` +
+	`(?:episode|ep\.?|épisode|episodio|episódio|folge|aflevering|odcinek|эпизод|серия|エピソード|에피소드) ?\d+|` +
+	`[제第]? ?\d+ ?[화회話话集回]|\d+\. ?bölüm|tb[ad])$`)
 
 func isGeneric(title string) bool {
-	const digits = "0123456789"
-	if word := strings.TrimRight(title, digits); word != title { // a quick way for most
-		word = strings.TrimSuffix(word, " ")
-		return slices.ContainsFunc(wordsForEpisode, func(w string) bool { return strings.EqualFold(w, word) })
-	}
-	return (len(title) == len("TBA") || strings.ContainsAny(title, digits)) && genericTitle().MatchString(title)
+	return (len(title) == len("TBA") || strings.ContainsAny(title, "0123456789")) && genericTitle().MatchString(title)
 }
 
 // episodeTitle joins up to three episode titles. It returns "" if one is missing or generic.

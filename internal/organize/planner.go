@@ -139,7 +139,7 @@ type video struct {
 	episodeTitles  string       // the titles of the episodes, joined
 	titleInName    string       // the title in the file's name
 	seasonInName   int          // in the name, if TMDB counts these episodes in an earlier season; otherwise 0
-	episodesInName []float64    // of seasonInName
+	episodesInName []float64    // in the name
 	sidecars       []sidecar
 	label          string        // part of the name that distinguishes versions or parts
 	folder         *targetFolder // the target folder

@@ -54,8 +54,9 @@ func (p *Planner) readRecord(v *video, r *report.Record) {
 	v.facts = p.lastCleaned
 	if q := r.Parsed; q != nil {
 		v.titleInName = q.Title
+		v.episodesInName = slices.Clone(q.Episodes)
 		if q.Season != nil && r.Season != nil && 0 < *r.Season && *r.Season < *q.Season {
-			v.seasonInName, v.episodesInName = *q.Season, slices.Clone(q.Episodes)
+			v.seasonInName = *q.Season
 		}
 		read := releaseTags{
 			part: q.Part, version: q.Version, resolution: q.Resolution, source: q.Source, video: q.Video, audio: q.Audio,

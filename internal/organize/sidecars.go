@@ -326,7 +326,11 @@ func languageSuffix(stem string) (left, suffix string) {
 		case languages[low] != "" && language == "":
 			language = languages[low]
 		default:
-			return stem, formatSuffix(language, said)
+			if language != "" {
+				said = append(said, language)
+			}
+			slices.Reverse(said)
+			return stem, strings.Join(append([]string{""}, said...), ".")
 		}
 		stem = strings.TrimSuffix(stem, word)
 	}
@@ -334,15 +338,6 @@ func languageSuffix(stem string) (left, suffix string) {
 
 func lastWord(s string) string {
 	return s[len(strings.TrimRightFunc(s, func(r rune) bool { return !isSeparator(r) })):]
-}
-
-func formatSuffix(language string, flags []string) string {
-	rest := strings.TrimSuffix("."+language, ".")
-	slices.Reverse(flags)
-	for _, flag := range flags {
-		rest += "." + flag
-	}
-	return rest
 }
 
 func isSeparator(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("._-[](){},+&", r) }

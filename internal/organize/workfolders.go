@@ -297,17 +297,22 @@ func (d *folderIndex) findSeasonFolder(
 	return planned, "", ""
 }
 
-// seasonOf returns the season that a folder in the show's, a path, holds by its name alone, such as "Season 1",
-// "Specials", "S01", "1" or "Show - Season 1"; -1 if the name says none, a part of a season, or what a release is.
+// seasonOf returns the season that a folder in the show's, a path, or the title in a file's name says by itself, such
+// as "Season 1", "Specials", "S01", "1", "Show - Season 1" or "Show II"; -1 if it says none, a part of a season, or
+// what a release is.
 func seasonOf(show, name string) int {
-	if strings.Trim(name, "0123456789") == "" {
-		name = "Season " + name
+	title := titleKey(yearSuffix().ReplaceAllString(parseFolderName(path.Base(show)).title, "$1"), "")
+	mark, end := name, strings.LastIndexAny(name, " ._")
+	if end > 0 && titleKey(name[:end], "") == title {
+		mark = name[end+1:]
+	}
+	if strings.Trim(mark, "0123456789IVXⅡⅢⅣⅤ") == "" && titleKey(name, "") != title {
+		name = "Season " + mark
 	}
 	r := release.Parse(name + "/x.mkv")
-	of, title := r.Folder, yearSuffix().ReplaceAllString(parseFolderName(path.Base(show)).title, "$1")
-	if len(of.Seasons) == 1 && len(release.Parse(name).Episodes) == 0 && r.Group == "" && r.SeasonPart() == 0 &&
-		(of.Title == "" || titleKey(of.Title, "") == titleKey(title, "")) {
-		return of.Seasons[0]
+	if len(r.Folder.Seasons) == 1 && len(release.Parse(name).Episodes) == 0 && r.Group == "" && r.SeasonPart() == 0 &&
+		(r.Folder.Title == "" || titleKey(r.Folder.Title, "") == title) {
+		return r.Folder.Seasons[0]
 	}
 	return -1
 }
