@@ -43,11 +43,8 @@ func (f *factory) printHelp(write func(out io.Writer, width int)) {
 }
 
 func writeHelp(f *factory, cmd *cobra.Command, out io.Writer, width int) {
-	text := cmp.Or(
-		longHelp(cmd, lang.Current()),
-		cmd.Long,
-		lang.Say(cmd.Short)+".",
-	) // cobra's own commands have no help file, but a Long
+	// Cobra's own commands have no help file, but a Long.
+	text := cmp.Or(longHelp(cmd, lang.Current()), cmd.Long, lang.Say(cmd.Short)+".")
 	fmt.Fprintln(out, reflow(text, width))
 	if examples := cmp.Or(exampleText(cmd, lang.Current()), exampleText(cmd, lang.English), cmd.Example); examples != "" {
 		fmt.Fprintln(out, "\n"+lang.Say("Examples:")+"\n"+examples)

@@ -149,7 +149,7 @@ func (p lexer) readCounter(i, j int) (token, bool) {
 	}
 	switch {
 	case isEpisodeCounter(u), u == '부' && n > 9 && !isCJK(next), strings.ContainsRune(poeticCounters, u) && i > 0 &&
-		!isCJK(next) && !strings.ContainsAny(p.w.text[j:], "話话集回"):
+		!isCJK(next) && !strings.ContainsAny(p.w.text[j:], episodeCounters):
 		t.tag = tagEpisode
 	case strings.ContainsRune("巻卷권", u):
 		t.tag = tagVolume
@@ -189,7 +189,17 @@ func numberAt(s string) (value, size int) {
 	return atoi(s[:size]), size
 }
 
-func isEpisodeCounter(r rune) bool { return strings.ContainsRune("話话集回화회편夜羽", r) }
+// episodeCounters count episodes after any number; 편, 夜 and 羽 do so only in a form such as "제3편".
+const episodeCounters = "話话集回화회"
+
+func isEpisodeCounter(r rune) bool { return strings.ContainsRune(episodeCounters+"편夜羽", r) }
+
+// counterFollows reports whether the number before c is an episode: "3화", "3 話".
+func (c cursor) counterFollows() bool {
+	c.skipAny(" ", 1)
+	r, _ := utf8.DecodeRuneInString(c.text[c.i:])
+	return strings.ContainsRune(episodeCounters, r)
+}
 
 // poeticCounters are those that only a few works use for their episodes, such as acts or poems.
 const poeticCounters = "幕首訓怪膳皿局球席走歩輪匹杯巡"
@@ -204,9 +214,9 @@ func (p lexer) lexCounter(t *token) int {
 	next, _ := utf8.DecodeRuneInString(after)
 	switch {
 	case t.num < 0 || width > 4, unit == '기' && unicode.Is(unicode.Hangul, next) && next != '완', // "4기사", "3 회사"
-		at > t.end && (isCJK(next) || !strings.ContainsRune("화회기話话集", unit)):
+		at > t.end && (isCJK(next) || !strings.ContainsRune(episodeCounters+"기", unit)):
 		return t.end
-	case isEpisodeCounter(unit) && !strings.ContainsRune("夜羽편", unit), unit == '부' && width > 1 && !isCJK(next):
+	case strings.ContainsRune(episodeCounters, unit), unit == '부' && width > 1 && !isCJK(next):
 		t.tag = tagEpisode
 		end += p.readTotalSign(t, after)
 	case isSeasonCounter(unit) && width <= 2:

@@ -153,10 +153,7 @@ func (p *markerStage) readSpacedRange(i int, episodes []float64, c cursor) ([]fl
 	if !ok || float64(last) <= episodes[0] || width < 2 && p.w.tokens[i].bracket < 0 || !c.endOrTagFollows() {
 		return episodes, after
 	}
-	for k := int(episodes[0]) + 1; k <= last && len(episodes) < maxEpisodes; k++ {
-		episodes = append(episodes, float64(k))
-	}
-	return episodes, c.i
+	return appendRange(episodes, int(episodes[0])+1, last), c.i
 }
 
 // readChapters reads the Spanish "Cap.1903" at token i as season 19, episode 3, if the name also has a season.
@@ -259,9 +256,7 @@ func (p *markerStage) markSeasons(i int) {
 		p.w.tokens[i-1].num < t.num {
 		at.from, lo = i-1, p.w.tokens[i-1].num
 	}
-	for v := lo; v <= hi; v++ {
-		p.seasons = append(p.seasons, v)
-	}
+	p.seasons = appendRange(p.seasons, lo, hi)
 	for next := p.w.tokenAt(at.to); next.class == cjk && next.tag == tagSeason && next.num > hi &&
 		p.w.inSameBracket(i, at.to); next = p.w.tokenAt(at.to) {
 		switch joinKindOf(p.w.gapBefore(at.to)) {

@@ -86,12 +86,8 @@ func (p *layoutStage) trailingGroup() (t groupCandidate, ok bool) {
 		p.w.tokens[from-1].tag == noTag {
 		from--
 	}
-	return groupCandidate{
-		place:     p.w.place(from),
-		stage:     p,
-		lastToken: last,
-		afterDash: isDash(p.w.gapBefore(from)),
-	}, from > 0
+	t = groupCandidate{place: p.w.place(from), stage: p, lastToken: last, afterDash: isDash(p.w.gapBefore(from))}
+	return t, from > 0
 }
 
 // isDash reports whether the text between two tokens is a dash, with or without spaces.

@@ -33,6 +33,7 @@ func TestCountersAfterASpace(t *testing.T) {
 		{"은빛 철도 2 기 3 화.mkv", "은빛 철도 s2 e3 episode"},
 		{"은빛 철도 2 기 - 03.mkv", "은빛 철도 s2 e3 episode"},
 		{"銀色鉄道 12 話.mkv", "銀色鉄道 e12 episode"},
+		{"銀色鉄道 12 回.mkv", "銀色鉄道 e12 episode"},
 		{"은빛 3 회사 7화.mkv", "은빛 3 회사 e7 episode"},
 		{"은빛 4 기사 7화.mkv", "은빛 4 기사 e7 episode"},
 	})
@@ -43,6 +44,8 @@ func TestSeasonWordBeforeAKoreanEpisode(t *testing.T) {
 		{"은빛 철도 Season 2 3화.mkv", "은빛 철도 s2 e3 episode"},
 		{"은빛 철도 Season2 3회.mkv", "은빛 철도 s2 e3 episode"},
 		{"Silver Rail Season 2 3話.mkv", "Silver Rail s2 e3 episode"},
+		{"Silver Rail Season 2 3话.mkv", "Silver Rail s2 e3 episode"},
+		{"Silver Rail Season2 3回.mkv", "Silver Rail s2 e3 episode"},
 	})
 }
 

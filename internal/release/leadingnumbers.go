@@ -254,12 +254,7 @@ func (p *numberStage) isPlausibleOverall(n float64) bool {
 }
 
 func (p *numberStage) setOverall(at span, list []float64) bool {
-	if last := list[len(list)-1]; len(list) > 1 {
-		list = list[:1]
-		for v := list[0] + 1; v <= last; v++ {
-			list = append(list, v)
-		}
-	}
+	list = appendRange(list[:1], int(list[0])+1, int(list[len(list)-1]))
 	if p.overall, p.overallSpan = list, at; p.layout.groupSpan == at {
 		p.layout.group = ""
 	}

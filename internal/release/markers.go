@@ -219,10 +219,7 @@ func (p *markerStage) setEpisode(from, to int, v float64) {
 func (p *markerStage) setEpisodes(from, to, lo, hi int) {
 	p.w.setTags(from, to, tagEpisode)
 	p.episodeSpan = span{from, to}
-	p.episodes = make([]float64, 0, min(hi-lo+1, maxEpisodes))
-	for v := lo; v <= hi && len(p.episodes) < maxEpisodes; v++ {
-		p.episodes = append(p.episodes, float64(v))
-	}
+	p.episodes = appendRange[float64](nil, lo, hi)
 }
 
 // markPart marks the number of a part: "Part 2", "Pt. 1", "Part.II", "Cour 2", "PART1". The tag is weak, because the

@@ -63,9 +63,7 @@ func (k *numberList) read(first listNumber) ([]int, listNumber) {
 			break
 		}
 		if n.isRange() && !(k.allowsSuffix && (n.value-n.lastValue >= 2000 || n.after.dashedNumberFollows())) {
-			for v := n.lastValue + 1; v < n.value; v++ {
-				numbers = append(numbers, v)
-			}
+			numbers = appendRange(numbers, n.lastValue+1, n.value-1)
 		}
 		numbers = append(numbers, n.value)
 		if k.allowsSuffix {
@@ -133,7 +131,7 @@ var episodeListEnds = []reason[listNumber]{
 // seasonListEnds list why a number does not continue a list of seasons after a word for season.
 var seasonListEnds = []reason[listNumber]{
 	{"it is not larger, or far too large, or an episode", func(n listNumber) bool { // the 3 of "Season 2 3화"
-		return n.value <= n.lastValue || n.value > n.lastValue+40 || n.after.acceptAny("화", " 화", "회", " 회", "話", "集")
+		return n.value <= n.lastValue || n.value > n.lastValue+40 || n.after.counterFollows()
 	}, true},
 	{"an episode after a dash, and it has two digits or a name follows", func(n listNumber) bool {
 		return !n.afterPlural && strings.ContainsAny(n.separator, " .") && n.isRange() &&
@@ -246,6 +244,15 @@ func (c cursor) dashedNumberFollows() bool {
 }
 
 const maxEpisodes = 3000
+
+// appendRange appends the numbers from lo to hi to a list of at most maxEpisodes.
+func appendRange[N int | float64](list []N, lo, hi int) []N {
+	list = slices.Grow(list, max(min(hi-lo+1, maxEpisodes), 0))
+	for v := lo; v <= hi && len(list) < maxEpisodes; v++ {
+		list = append(list, N(v))
+	}
+	return list
+}
 
 // nextNumber is a number after an episode, which may continue or end a range.
 type nextNumber struct {

@@ -35,7 +35,7 @@ func markSeasonWord(p *markerStage, i int) bool {
 		return false // letters follow the digit: "Se7en"
 	}
 	first.after = c
-	if applyRules(seasonWordExceptions, first) || first.after.acceptAny("화", " 화", "회", " 회", "話", "集") {
+	if applyRules(seasonWordExceptions, first) || first.after.counterFollows() {
 		return false
 	}
 	if len(p.seasons) > 0 && !p.seasonSpan.empty() {
