@@ -97,6 +97,17 @@ func TestFilesAboutAFolderFollowItsEntry(t *testing.T) {
 			},
 		},
 		{
+			"of a video that stays because of what belongs to it",
+			func(o *Options) { o.Mode, o.PlaceExtras = ModeMove, true },
+			tree("/in/Film/Film.mkv", "/in/Film/Film.en.srt", "/in/Film/poster.jpg", "/in/Film/movie.nfo",
+				"/in/Film/Trailers/x.mkv", "/out/"+mine+".en.srt"),
+			[]report.Record{film("/in/Film/Film.mkv", 7), skipped("/in/Film/Trailers/x.mkv", library.SkipExtras)},
+			[]string{
+				"exists /in/Film/Film.mkv (/out/" + mine + ".en.srt)",
+				"extra /in/Film/Trailers/x.mkv (the videos beside and below it don't all go to one folder)",
+			},
+		},
+		{
 			"films have one each", nil,
 			tree("/in/Film/Film.mkv", "/in/Film/poster.jpg", "/in/Film/Trailers/x.mkv", "/in/Film/movie.nfo", "/out/"),
 			[]report.Record{film("/in/Film/Film.mkv", 7), skipped("/in/Film/Trailers/x.mkv", library.SkipExtras)},

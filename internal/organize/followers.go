@@ -37,19 +37,16 @@ type extraPlacer struct {
 	destinations map[*folder]destination
 }
 
-func (p *Planner) placeExtras(extras []*video) {
+func (p *Planner) placeExtras(extras []*video) []*video {
 	f := extraPlacer{planner: p, files: extras, destinations: map[*folder]destination{}}
 	f.findFolderWideFiles()
-	if len(f.files) == 0 {
-		return
+	if len(f.files) > 0 {
+		f.indexVideos()
 	}
-	f.indexVideos()
 	for _, v := range f.files {
 		f.placeExtra(v)
-		if v.code == "" {
-			p.videos = append(p.videos, v)
-		}
 	}
+	return dropSkipped(f.files)
 }
 
 func (f *extraPlacer) findFolderWideFiles() {

@@ -51,6 +51,14 @@ type opPlanner struct {
 	blockedOps []blockedOp
 }
 
+// plan plans the operations of more videos, and returns all that are not skipped.
+func (p *opPlanner) plan(planned, more []*video) []*video {
+	for _, v := range more {
+		p.addOps(v)
+	}
+	return p.skipCollisions(append(planned, more...))
+}
+
 func (p *opPlanner) addOps(v *video) {
 	v.ops = make([]Op, 0, 1+len(v.sidecars))
 	if v.isInPlace {

@@ -214,12 +214,9 @@ func (p *Planner) Plan(details func(Entry) *nfo.Entry) *Result {
 	p.labelSameNames()
 	p.skipSharedEpisodes()
 	p.videos, p.allFiles = dropSkipped(append(p.videos, renamed...)), append(p.allFiles, renamed...)
-	p.placeExtras(extras)
 	ops := opPlanner{opts: p.opts, folders: p.folders, conflicts: p.conflicts}
-	for _, v := range p.videos {
-		ops.addOps(v)
-	}
-	p.videos = ops.skipCollisions(p.videos)
+	p.videos = ops.plan(nil, p.videos)
+	p.videos = ops.plan(p.videos, p.placeExtras(extras)) // which stay if a video does
 	p.nfos.addNFOs(p.videos)
 	return p.makeResult()
 }

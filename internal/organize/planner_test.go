@@ -681,8 +681,6 @@ func TestPlans(t *testing.T) {
 			[]report.Record{tv("/in/a/a.mkv", 1, 1)},
 			[]string{
 				"cross_device /in/a/a.mkv (--or copy copies it)",
-				"cross_device /in/a/poster.jpg (--or copy copies it)",
-				"cross_device /in/a/tvshow.nfo (--or copy copies it)",
 			},
 		},
 		{
