@@ -3,7 +3,6 @@ package library
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -302,20 +301,14 @@ func (s *ignoreScope) extendedBy(p patterns, dir string) *ignoreScope {
 
 func readIgnoreFile(dir string, ignoreCase bool) (patterns, error) {
 	path := filepath.Join(dir, IgnoreFile)
-	f, err := lockfile.Open(path, os.O_RDONLY, 0)
+	text, err := lockfile.ReadFile(path, maxIgnoreFile+1)
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.As(err, new(*lockfile.NotRegularError)):
 		return patterns{}, nil // a folder or a device is not an ignore file
 	case err != nil:
 		return patterns{}, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxIgnoreFile+1))
-	if err == nil && len(text) > maxIgnoreFile {
-		err = lang.Error("read %s: larger than %d bytes", path, maxIgnoreFile)
-	}
-	if err != nil {
-		return patterns{}, err
+	case len(text) > maxIgnoreFile:
+		return patterns{}, lang.Error("read %s: larger than %d bytes", path, maxIgnoreFile)
 	}
 	return parsePatterns(path, string(text), ignoreCase), nil
 }

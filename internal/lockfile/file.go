@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"sync"
@@ -73,6 +74,16 @@ func open(path string, flag int, mode fs.FileMode, stat func(string) (fs.FileInf
 		_ = f.Chmod(info.Mode().Perm() | group)
 	}
 	return &File{File: f, path: path, id: idOf(info)}, nil
+}
+
+// ReadFile returns the first most bytes of a regular file, which it opens as Open does.
+func ReadFile(path string, most int64) ([]byte, error) {
+	f, err := Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // IsAtPath reports whether the path still leads to this file: neither it nor a folder above was removed or renamed.

@@ -146,13 +146,8 @@ func (c *content) add(targets []config.NotifyTarget, n Notice, open bool) {
 // read returns an empty content for a file that is missing or damaged: it is not worth stopping a run.
 func (q *Queue) read() content {
 	c := content{Version: fileVersion, Reported: map[string]string{}}
-	f, err := lockfile.Open(q.path, os.O_RDONLY, 0)
-	if err != nil {
-		return c
-	}
-	defer f.Close()
 	const mostBytes = 16 << 20
-	raw, err := io.ReadAll(io.LimitReader(f, mostBytes))
+	raw, err := lockfile.ReadFile(q.path, mostBytes)
 	found := content{Reported: map[string]string{}}
 	if err != nil || json.Unmarshal(raw, &found) != nil || found.Version != fileVersion {
 		return c

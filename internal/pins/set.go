@@ -261,19 +261,13 @@ func (s *Store) Path() string { return s.path }
 
 // Load reads the file; a missing file is an empty Set.
 func (s *Store) Load() (*Set, error) {
-	f, err := lockfile.Open(s.path, os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	content, err := lockfile.ReadFile(s.path, maxFileSize+1)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return Parse(nil)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, lang.Error("read pins: %w", err)
-	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
-	if err != nil {
-		return nil, lang.Error("read pins: %w", err)
-	}
-	if len(content) > maxFileSize {
+	case len(content) > maxFileSize:
 		return nil, lang.Error("read pins: %s is larger than %d bytes", s.path, maxFileSize)
 	}
 	set, err := Parse(content)

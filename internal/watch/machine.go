@@ -13,7 +13,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -272,16 +272,8 @@ func NewState(options string) *State {
 
 // ReadState reads a state file. If it is missing, damaged or for other options, the state is new.
 func ReadState(file, options string) (*State, error) {
-	in, err := lockfile.Open(file, os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return NewState(options), nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	text, err := io.ReadAll(in)
-	if err != nil {
+	text, err := lockfile.ReadFile(file, math.MaxInt64)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	s := NewState(options)
