@@ -20,6 +20,11 @@ func Write(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	return replace(path, &mode, fill)
 }
 
+// WriteText is Write with a given content.
+func WriteText(path string, mode fs.FileMode, text []byte) error {
+	return Write(path, mode, func(w io.Writer) error { _, err := w.Write(text); return err })
+}
+
 // WriteKeepMode is like Write, but keeps the mode of an existing file. A new file gets mode 0666 minus the umask.
 func WriteKeepMode(path string, fill func(io.Writer) error) error { return replace(path, nil, fill) }
 

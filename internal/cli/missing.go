@@ -358,10 +358,7 @@ func changeIgnored(ctx context.Context, f *factory, path string, add, remove []s
 			s = slices.Delete(s, at, at+1)
 		}
 	}
-	err = atomicfile.Write(path, 0o600, func(w io.Writer) error {
-		_, err := io.WriteString(w, strings.Join(append(s, ""), "\n"))
-		return err
-	})
+	err = atomicfile.WriteText(path, 0o600, []byte(strings.Join(append(s, ""), "\n")))
 	if err == nil {
 		f.say("saved: %s\n", ui.Printable(path))
 	}

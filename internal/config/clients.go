@@ -17,6 +17,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/anivault/anivault/internal/atomicfile"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/lockfile"
@@ -211,7 +212,7 @@ func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]C
 	if len(text) > maxFileSize {
 		return fileError(path, lang.Textf("would be larger than %d bytes: revoke clients that you don't need", maxFileSize))
 	}
-	if err := writeFile(path, text); err != nil {
+	if err := atomicfile.WriteText(path, 0o600, text); err != nil {
 		return err
 	}
 	return owner.applyTo(made...)

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -67,7 +66,7 @@ func (e *ExistingFile) PutKey(key Key) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(e.Path, text)
+	return atomicfile.WriteText(e.Path, 0o600, text)
 }
 
 // Backup copies the file to config.yaml.bak, readable only by its owner, and returns the path of the copy. If that file
@@ -200,14 +199,7 @@ func WriteFile(path string, key Key, language string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return lang.Error("make the folder of %s: %w", path, err)
 	}
-	return writeFile(path, []byte(newConfigText(key, language)))
-}
-
-func writeFile(path string, text []byte) error {
-	return atomicfile.Write(path, 0o600, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return atomicfile.WriteText(path, 0o600, []byte(newConfigText(key, language)))
 }
 
 // newConfigText returns the text of a new config file, in which all settings except key and language are comments.

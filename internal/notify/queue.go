@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -177,7 +176,7 @@ func (q *Queue) update(change func(*content)) error {
 	if err != nil || string(after) == string(before) {
 		return err
 	}
-	return atomicfile.Write(q.path, 0o600, func(w io.Writer) error { _, err := w.Write(after); return err })
+	return atomicfile.WriteText(q.path, 0o600, after)
 }
 
 // Send tries to deliver what waits, each target once. The changed folders of several runs become one notice. If another

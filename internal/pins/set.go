@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -303,11 +302,7 @@ func (s *Store) Update(ctx context.Context, change func(*Set) error) (*Set, erro
 	if string(after) == before {
 		return set, nil
 	}
-	err = atomicfile.Write(s.path, 0o600, func(w io.Writer) error {
-		_, err := w.Write(after)
-		return err
-	})
-	if err != nil {
+	if err := atomicfile.WriteText(s.path, 0o600, after); err != nil {
 		return nil, lang.Error("write pins: %w", err)
 	}
 	return Parse(after)
