@@ -115,7 +115,7 @@ func (c Client) Check() error {
 }
 
 func readClients(in source, node *yaml.Node, problems *errorList) []Client {
-	if node == nil || node.Tag == "!!null" {
+	if node != nil && node.Tag == "!!null" {
 		return nil
 	}
 	return clientSchema.readAll(reader{in, problems}, node)
@@ -287,7 +287,10 @@ func itemSettings(list string) (out []Setting) {
 }
 
 func (rec listSchema[T]) readAll(r reader, list *yaml.Node) (out []T) {
-	if list.Kind != yaml.SequenceNode {
+	switch {
+	case list == nil:
+		return nil
+	case list.Kind != yaml.SequenceNode:
 		r.reject(list, rec.key, "", rec.notList)
 		return nil
 	}

@@ -174,9 +174,7 @@ func (c *Config) ErrorFor(key string, reason lang.Text) *Error {
 type Variable struct{ Name, Doc string }
 
 // OtherVariables returns the environment variables that anivault reads or sets besides those of the settings.
-func OtherVariables() []Variable { return otherVariables() }
-
-var otherVariables = wordlist.Table[Variable](variablesJSON)
+var OtherVariables = wordlist.Table[Variable](variablesJSON)
 
 //go:embed variables.json
 var variablesJSON []byte

@@ -148,7 +148,7 @@ func unknownKeys(file *viper.Viper, in source, settings []Setting) (problems err
 	for _, s := range settings {
 		known = append(known, s.Key)
 	}
-	lists := []string{"serve.clients", "accounts", "notify"} // read by readClients, readAccounts, readTargets
+	lists := []string{"serve.clients", "accounts", "notify"} // read by a listSchema
 	known = append(known, lists...)
 	for _, key := range slices.Sorted(slices.Values(file.AllKeys())) {
 		raw := file.Get(key)

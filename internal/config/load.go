@@ -61,11 +61,11 @@ func Load(src Sources) (*Config, []lang.Text, error) {
 		val.Text = s.displayText(val.Text)
 		cfg.values = append(cfg.values, val)
 	}
-	_, serve := findKey(in.root, "serve")
-	_, clients := findKey(serve, "clients")
+	_, clients := in.find("serve.clients")
+	_, targets := in.find("notify")
 	cfg.Serve.Clients = readClients(in, clients, &problems)
 	cfg.Accounts = readAccounts(in, &problems)
-	cfg.Notify = readTargets(in, &problems)
+	cfg.Notify = targetSchema.readAll(reader{in, &problems}, targets)
 	if err = cmp.Or(fileErr, problems.err(), cfg.resolveDirs(env)); err == nil {
 		err = cfg.complete()
 	}

@@ -130,11 +130,3 @@ func readTargetURL(v string) (*url.URL, error) {
 	}
 	return u, err
 }
-
-func readTargets(in source, problems *errorList) []NotifyTarget {
-	at, node := findKey(in.root, "notify")
-	if at == nil {
-		return nil
-	}
-	return targetSchema.readAll(reader{in, problems}, node)
-}

@@ -59,13 +59,10 @@ func redactTokens(text string) string { return tokensPattern().ReplaceAllString(
 
 // redactAddress hides the user, password and query of a URL, even of an invalid one. If in doubt, it hides more.
 func redactAddress(text string) string {
-	scheme, rest, found := strings.Cut(text, "://")
-	if !found {
-		scheme, rest = "", text
-	} else {
-		scheme += "://"
+	scheme, rest, user := "", text, ""
+	if i := strings.Index(text, "://"); i >= 0 {
+		scheme, rest = text[:i+len("://")], text[i+len("://"):]
 	}
-	user := ""
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		user, rest = redactedText+"@", rest[at+1:]
 	}

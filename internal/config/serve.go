@@ -58,12 +58,9 @@ func readFileMode(v string) (fs.FileMode, error) {
 	return fs.FileMode(mode), nil
 }
 
-func readGroup(v string) (string, error) {
+func isGroup(v string) bool {
 	n, err := strconv.ParseInt(v, 10, 64)
-	if strings.ContainsAny(v, " /:") || err == nil && (n < 0 || n >= math.MaxUint32) {
-		return "", lang.Error("must be a group's name or number")
-	}
-	return v, nil
+	return !strings.ContainsAny(v, " /:") && (err != nil || n >= 0 && n < math.MaxUint32)
 }
 
 func readAddress(v string) (string, error) {
@@ -82,19 +79,13 @@ func readAddress(v string) (string, error) {
 	return v, nil
 }
 
-func readAdminListen(v string) (string, error) {
-	if _, err := readAddress(v); err != nil || strings.HasPrefix(v, "unix:") {
-		return "", lang.Error("must be host:port such as 127.0.0.1:7374, or off")
-	}
-	return v, nil
+func isHostAndPort(v string) bool {
+	_, err := readAddress(v)
+	return err == nil && !strings.HasPrefix(v, "unix:")
 }
 
-func readHost(v string) (string, error) {
-	if v == "" || strings.ContainsAny(v, ":/@* ") || v != strings.ToLower(v) {
-		return "", lang.Error("must be host names in lower case, without scheme, port or *: " +
-			"with a * any web page could reach the gateway")
-	}
-	return v, nil
+func isHost(v string) bool {
+	return v != "" && !strings.ContainsAny(v, ":/@* ") && v == strings.ToLower(v)
 }
 
 func readProxy(v string) (netip.Prefix, error) {

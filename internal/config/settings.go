@@ -50,9 +50,7 @@ var settingRows = wordlist.Table[Setting](settingsJSON)
 const argSeparator = "\x00"
 
 // Settings returns all settings, in the order of the documentation. Callers must not change them.
-func Settings() []Setting { return settings() }
-
-var settings = sync.OnceValue(func() []Setting { return newSettings(new(Config)) })
+var Settings = sync.OnceValue(func() []Setting { return newSettings(new(Config)) })
 
 func newSettings(c *Config) []Setting {
 	all, template := slices.Clone(settingRows()), &c.Organize.Template
@@ -97,8 +95,7 @@ func (s *Setting) bind(target any) {
 	case *bool:
 		s.Default, s.Allowed, s.set = "false", "true or false", parseInto(target, readBool)
 	case *int:
-		s.Allowed = lang.Textf("a whole number %s", s.Allowed)
-		s.set = parseInto(target, readInteger(s.Range[0], s.Range[1]))
+		s.Allowed, s.set = lang.Textf("a whole number %s", s.Allowed), parseInto(target, s.readInteger)
 	case *int64:
 		s.Allowed, s.set = lang.Textf("a size such as %s", s.Default), parseInto(target, s.readSize)
 	case *float64:
@@ -138,7 +135,8 @@ func (s *Setting) bindText(target *string) {
 	switch last := len(s.Choices) - 1; {
 	case last > 0:
 		s.Allowed = lang.Textf("%s or %s", strings.Join(s.Choices[:last], ", "), s.Choices[last])
-		read = readOneOf(s.Choices)
+		read = readIf(func(v string) bool { return slices.Contains(s.Choices, v) },
+			lang.Textf("must be one of %s", strings.Join(s.Choices, ", ")))
 	case !known:
 		read = func(v string) (string, error) { return v, nil }
 	}
@@ -167,12 +165,8 @@ func LimiterVariable(key string) string { return "ANIVAULT_" + strings.ToUpper(k
 
 // SettingByKey returns the setting with this key. It panics if there is none.
 func SettingByKey(key string) Setting {
-	for _, s := range Settings() {
-		if s.Key == key {
-			return s
-		}
-	}
-	panic("no setting " + key) // a bug in the caller
+	all := Settings()
+	return all[slices.IndexFunc(all, func(s Setting) bool { return s.Key == key })]
 }
 
 func parseInto[T any](target *T, read func(string) (T, error)) func(string) error {
@@ -187,13 +181,18 @@ func parseInto[T any](target *T, read func(string) (T, error)) func(string) erro
 
 // textReaders parse the text settings that are not paths.
 var textReaders = map[string]func(string) (string, error){
-	"coordinator_prefix": readPrefix, "serve.admin_listen": readAdminListen, "serve.socket_group": readGroup,
-	"match.order": readOrder,
+	"coordinator_prefix": readIf(func(v string) bool { return prefixPattern().MatchString(v) },
+		"must be at most 64 letters, digits, dots, underscores, hyphens and colons"),
+	"match.order":        readIf(orders.Valid, "must be tmdb, absolute, tvdb, anidb or group:NAME"),
+	"serve.admin_listen": readIf(isHostAndPort, "must be host:port such as 127.0.0.1:7374, or off"),
+	"serve.socket_group": readIf(isGroup, "must be a group's name or number"),
 }
 
 // listReaders parse the settings that are lists of texts.
 var listReaders = map[string]func(string) ([]string, error){
-	"tmdb.language": readLanguages, "serve.listen": listOf(readAddress), "serve.hosts": listOf(readHost),
+	"tmdb.language": readLanguages, "serve.listen": listOf(readAddress),
+	"serve.hosts": listOf(readIf(isHost, "must be host names in lower case, without scheme, port or *: "+
+		"with a * any web page could reach the gateway")),
 	"organize.exec":         func(v string) ([]string, error) { return strings.Split(v, argSeparator), nil },
 	"index.anime_lists_url": listOf(readListURL), "index.anidb_titles_url": listOf(readListURL),
 	"index.tmdb_exports_url": listOf(readListURL), "index.anime_ids_url": listOf(readListURL),
@@ -212,10 +211,11 @@ func listOf[T any](read func(string) (T, error)) func(string) ([]T, error) {
 	}
 }
 
-func readOneOf(words []string) func(string) (string, error) {
+// readIf returns a function that returns a text unchanged, or the reason why it is not valid.
+func readIf(valid func(string) bool, reason lang.Text) func(string) (string, error) {
 	return func(v string) (string, error) {
-		if !slices.Contains(words, v) {
-			return "", lang.Error("must be one of %s", strings.Join(words, ", "))
+		if !valid(v) {
+			return "", lang.Error("%s", reason)
 		}
 		return v, nil
 	}
@@ -229,14 +229,12 @@ func (s *Setting) readSize(v string) (int64, error) {
 	return n, err
 }
 
-func readInteger(minimum, maximum int) func(string) (int, error) {
-	return func(v string) (int, error) {
-		n, err := strconv.Atoi(v)
-		if err != nil || n < minimum || n > maximum {
-			return 0, lang.Error("must be a whole number from %d to %d", minimum, maximum)
-		}
-		return n, nil
+func (s *Setting) readInteger(v string) (int, error) {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < s.Range[0] || n > s.Range[1] {
+		return 0, lang.Error("must be a whole number from %d to %d", s.Range[0], s.Range[1])
 	}
+	return n, nil
 }
 
 func readBool(v string) (bool, error) {
@@ -297,20 +295,6 @@ func (c *Config) setCoordinator(v string) error {
 
 var prefixPattern = lazyregexp.New(`^[\w.:-]{0,64}$`)
 
-func readPrefix(v string) (string, error) {
-	if !prefixPattern().MatchString(v) {
-		return "", lang.Error("must be at most 64 letters, digits, dots, underscores, hyphens and colons")
-	}
-	return v, nil
-}
-
-func readOrder(v string) (string, error) {
-	if !orders.Valid(v) {
-		return "", lang.Error("must be tmdb, absolute, tvdb, anidb or group:NAME")
-	}
-	return v, nil
-}
-
 func readBaseURL(v string) (*url.URL, error) {
 	u, err := url.Parse(v)
 	switch {
@@ -354,22 +338,15 @@ func readLanguages(v string) (list []string, err error) {
 // ParseSize reads a number of bytes: digits, then nothing or one of B, KB, MB, GB, TB (powers of 1000)
 // or KiB, MiB, GiB, TiB (powers of 1024), in any case.
 func ParseSize(s string) (int64, error) {
-	fail := lang.Error("must be a size such as 512MB or 1GiB")
-	digits := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
-	if digits < 0 {
-		digits = len(s)
-	}
-	n, err := strconv.ParseInt(s[:digits], 10, 64)
-	if err != nil {
-		return 0, fail
-	}
+	unit := strings.TrimLeft(s, "0123456789")
+	n, err := strconv.ParseInt(strings.TrimSuffix(s, unit), 10, 64)
 	units := map[string]int64{
 		"": 1, "b": 1, "k": 1e3, "kb": 1e3, "m": 1e6, "mb": 1e6, "g": 1e9, "gb": 1e9, "t": 1e12, "tb": 1e12,
 		"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
 	}
-	unit, ok := units[strings.ToLower(strings.TrimSpace(s[digits:]))]
-	if !ok || n > (1<<62)/unit {
-		return 0, fail
+	bytes, ok := units[strings.ToLower(strings.TrimSpace(unit))]
+	if err != nil || !ok || n > (1<<62)/bytes {
+		return 0, lang.Error("must be a size such as 512MB or 1GiB")
 	}
-	return n * unit, nil
+	return n * bytes, nil
 }
