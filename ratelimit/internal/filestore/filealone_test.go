@@ -156,7 +156,10 @@ func TestUpdateThatCannotBeWrittenCountsAlone(t *testing.T) {
 		t.Errorf("the other sees %d, want 7", got)
 	}
 	s.clock.pass(shared.RetryEvery)
-	s.look() // still full
+	s.mark(9) // still full: it counts alone like any other update, or who asks once a second is always told to wait
+	if snap, parts := s.look(); parts != 4 || markOf(snap) != 9 {
+		t.Errorf("after another try alone in %d parts, mark %d; want 4, 9", parts, markOf(snap))
+	}
 	mend()
 	s.clock.pass(shared.RetryEvery)
 	if snap, parts := s.look(); parts > 1 || markOf(snap) != 7 {

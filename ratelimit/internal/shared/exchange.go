@@ -55,7 +55,7 @@ func (s *Store) runShared(ctx context.Context, batch []*request) (trouble error)
 			users := s.snap.Users()
 			others = peers{isComplete: true, othersAlive: s.Living() > 1, usersAlive: len(s.Dead(users)) < len(users)}
 			continue
-		case err != nil && done.wrote && !done.markedForeign && s.coordinator == nil:
+		case err != nil && done.wrote && !done.markedForeign && s.coordinator == nil && s.alone == nil:
 			s.goAlone(err, &s.snap) // the decisions hold: they were made with the lock held
 			return nil
 		case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
