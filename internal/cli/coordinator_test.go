@@ -139,6 +139,27 @@ func (s *site) told(event, sentence string) {
 	}, func() {})
 }
 
+// A wrong password for Redis says nothing about TMDB, which was not asked.
+func TestDoctorDoesNotBlameTMDBForRedis(t *testing.T) {
+	if _, err := redistest.FindProgram(); err != nil {
+		t.Skip(err)
+	}
+	server := redistest.Start(t)
+	if _, err := server.Do(someone...); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("anivault", "doctor")
+	cmd.Env = []string{
+		"HOME=" + t.TempDir(), "ANIVAULT_TMDB_TOKEN=script-token", "ANIVAULT_TMDB_BASE_URL=http://127.0.0.1:9",
+		"ANIVAULT_COORDINATOR=redis://someone:wrong@" + server.Addr,
+	}
+	out, _ := cmd.Output() // it fails
+	if text := string(out); !strings.Contains(text, "FAIL  tmdb        not asked: ") ||
+		!strings.Contains(text, "refuses the user or password") || strings.Contains(text, "status.themoviedb.org") {
+		t.Error(text)
+	}
+}
+
 // Whatever happens to the coordinator of a running gateway is reported on stderr, in the words of
 // docs/several-machines.md, and as an event in the log. Requests continue all the time.
 func TestCoordinatorMessages(t *testing.T) {

@@ -214,7 +214,11 @@ func checkTMDB(ctx context.Context, cfg *config.Config) finding {
 		}
 	}
 	var refusal *tmdb.UnauthorizedError
+	var unusable *config.Error
 	switch {
+	case errors.As(err, &unusable):
+		return failedFinding(lang.Textf("not asked: %s", lang.TextOf(unusable)),
+			"correct this, then run anivault doctor again to check key and connection")
 	case errors.As(err, &refusal):
 		err := keyRefusedError(cfg, refusal)
 		return failedFinding(lang.Textf("%s: %s", host, err), hintForError(err))
