@@ -118,3 +118,15 @@ func TestABackupIsNeverReplaced(t *testing.T) {
 		}
 	}
 }
+
+// Notepad on Windows begins a file with a byte order mark, which nobody sees.
+func TestAByteOrderMarkIsNoPartOfAKey(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("\ufeffscript-token\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, _, err := Load(Sources{Environ: []string{"HOME=" + t.TempDir(), "ANIVAULT_TMDB_TOKEN_FILE=" + file}})
+	if err != nil || cfg.TMDB.Token.Reveal() != "script-token" {
+		t.Errorf("%q %v", cfg.TMDB.Token.Reveal(), err)
+	}
+}

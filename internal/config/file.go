@@ -307,6 +307,6 @@ func awaitWriter(f *os.File) (raw []byte, err error) {
 
 func firstLine(path string) (string, error) {
 	raw, err := ReadFile(path)
-	line, _, _ := strings.Cut(string(raw), "\n")
+	line, _, _ := strings.Cut(strings.TrimPrefix(string(raw), "\ufeff"), "\n")
 	return line, err
 }
