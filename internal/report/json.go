@@ -15,9 +15,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/orders"
 )
 
-// This file writes records as JSON, driven by struct tags. It takes less time than encoding/json, which matters when an
+// This file writes JSON as the tags of its structs say. It takes less time than encoding/json, which matters when an
 // unchanged library is matched again, and it escapes every control character. Tags:
 //
 //	json:"name,omitempty"       as encoding/json has it
@@ -121,9 +122,156 @@ func newEncoding(t reflect.Type) (fields []fieldEncoding) {
 // AppendJSON appends the struct that v points to as one line. It fails on a number that JSON cannot express.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
 	var w jsonEncoder
+	switch r := v.(type) {
+	case *Record:
+		return w.appendRecord(dst, r), w.err
+	case *ParseRecord:
+		dst = appendPath(dst, `{"name":`, "name_base64", r.Name)
+		return append(w.appendParsedFields(dst, &r.Parsed), '}'), w.err
+	}
 	value := reflect.ValueOf(v).Elem()
 	dst = w.appendObject(dst, value, encodingOf(value.Type()))
 	return dst, w.err
+}
+
+// appendRecord writes by hand what appendObject would write by the tags, in a third of the time: a library has many
+// records. It uses appendObject for what few records have. A test compares it with encoding/json.
+func (w *jsonEncoder) appendRecord(b []byte, r *Record) []byte {
+	b = appendPath(b, `{"type":"match","path":`, "path_base64", r.Path)
+	b = appendString(append(b, `,"status":`...), string(r.Status))
+	b = appendPointer(b, `,"confidence":`, r.Confidence, w.appendFloat)
+	b = appendText(b, `,"kind":`, r.Kind)
+	b = appendNumber(b, `,"tmdb_id":`, r.TMDBID)
+	b = appendText(b, `,"title":`, r.Title)
+	b = appendText(b, `,"original_title":`, r.OriginalTitle)
+	b = appendNumber(b, `,"year":`, r.Year)
+	b = appendPointer(b, `,"season":`, r.Season, appendInt)
+	b = appendList(b, `,"episodes":`, r.Episodes, appendInt)
+	b = appendText(b, `,"order":`, r.Order)
+	b = appendPointer(b, `,"episode_confidence":`, r.EpisodeConfidence, w.appendFloat)
+	b = appendList(b, `,"episode_titles":`, r.EpisodeTitles, appendString)
+	b = appendText(b, `,"air_date":`, r.AirDate)
+	b = appendList(b, `,"subtitles":`, r.Subtitles, appendString)
+	b = appendPointer(b, `,"ids":`, r.IDs, appendStruct[WorkIDs](w))
+	b = appendPointer(b, `,"orders":`, r.Orders, w.appendOrders)
+	b = appendText(b, `,"source":`, r.Source)
+	if !r.CachedAt.IsZero() {
+		b = append(r.CachedAt.UTC().AppendFormat(append(b, `,"cached_at":"`...), time.RFC3339), '"')
+	}
+	b = appendText(b, `,"reason":`, r.Reason.String())
+	b = appendPointer(b, `,"parsed":`, r.Parsed, w.appendParsed)
+	b = appendList(b, `,"candidates":`, r.Candidates, w.appendCandidate)
+	b = appendPointer(b, `,"error":`, r.Error, appendStruct[Error](w))
+	return append(appendList(b, `,"explain":`, r.Steps, appendStruct[Step](w)), '}')
+}
+
+func (w *jsonEncoder) appendParsed(b []byte, p Parsed) []byte {
+	return closeObject(w.appendParsedFields(b, &p), len(b))
+}
+
+func (w *jsonEncoder) appendParsedFields(b []byte, p *Parsed) []byte {
+	b = appendText(b, `,"title":`, p.Title)
+	b = appendList(b, `,"titles":`, p.Titles, appendString)
+	b = appendList(b, `,"seasons":`, p.Seasons, appendInt)
+	b = appendPointer(b, `,"season":`, p.Season, appendInt)
+	b = appendList(b, `,"episodes":`, p.Episodes, w.appendFloat)
+	if p.Absolute {
+		b = append(b, `,"absolute":true`...)
+	}
+	b = appendNumber(b, `,"part":`, p.Part)
+	b = appendText(b, `,"special":`, p.Special)
+	b = appendText(b, `,"episode_title":`, p.EpisodeTitle)
+	b = appendNumber(b, `,"year":`, p.Year)
+	b = appendPointer(b, `,"ids":`, p.IDs, appendStruct[IDs](w))
+	b = appendText(b, `,"group":`, p.Group)
+	b = appendText(b, `,"resolution":`, p.Resolution)
+	b = appendNumber(b, `,"version":`, p.Version)
+	b = appendText(b, `,"checksum":`, p.Checksum)
+	b = appendText(b, `,"kind":`, p.Kind)
+	b = appendText(b, `,"source":`, p.Source)
+	b = appendText(b, `,"video":`, p.Video)
+	b = appendText(b, `,"audio":`, p.Audio)
+	b = appendText(b, `,"edition":`, p.Edition)
+	return appendText(b, `,"extension":`, p.Extension)
+}
+
+func (w *jsonEncoder) appendOrders(b []byte, o Orders) []byte {
+	start := len(b)
+	b = appendPointer(b, `,"tmdb":`, o.TMDB, appendPlace)
+	b = appendList(b, `,"absolute":`, o.Absolute, appendInt)
+	b = appendPointer(b, `,"tvdb":`, o.TVDB, appendPlace)
+	return closeObject(appendPointer(b, `,"anidb":`, o.AniDB, appendStruct[orders.AniDBPlace](w)), start)
+}
+
+func appendPlace(b []byte, p orders.Place) []byte {
+	b = appendInt(append(b, `{"season":`...), p.Season)
+	return append(appendList(b, `,"episodes":`, p.Episodes, appendInt), '}')
+}
+
+func (w *jsonEncoder) appendCandidate(b []byte, c Candidate) []byte {
+	b = appendString(append(b, `{"kind":`...), c.Kind)
+	b = appendInt(append(b, `,"tmdb_id":`...), c.TMDBID)
+	b = appendText(b, `,"title":`, c.Title)
+	b = appendNumber(b, `,"year":`, c.Year)
+	b = w.appendFloat(append(b, `,"confidence":`...), c.Confidence)
+	if c.Score != 0 {
+		b = w.appendFloat(append(b, `,"score":`...), c.Score)
+	}
+	return append(appendList(b, `,"reasons":`, c.Reasons, appendStruct[Reason](w)), '}')
+}
+
+// appendPath appends a field whose text may have any bytes, with its bytes in base64 unless it is UTF-8.
+func appendPath(b []byte, prefix, bytesName, path string) []byte {
+	b = appendString(append(b, prefix...), path)
+	if !utf8.ValidString(path) {
+		b = append(append(append(b, `,"`...), bytesName...), `":"`...)
+		b = append(base64.StdEncoding.AppendEncode(b, []byte(path)), '"')
+	}
+	return b
+}
+
+func appendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }
+
+func appendText(b []byte, name, s string) []byte {
+	if s == "" {
+		return b
+	}
+	return appendString(append(b, name...), s)
+}
+
+func appendNumber(b []byte, name string, n int) []byte {
+	if n == 0 {
+		return b
+	}
+	return appendInt(append(b, name...), n)
+}
+
+func appendPointer[T any](b []byte, name string, p *T, appendTo func([]byte, T) []byte) []byte {
+	if p == nil {
+		return b
+	}
+	return appendTo(append(b, name...), *p)
+}
+
+func appendList[T any](b []byte, name string, list []T, appendTo func([]byte, T) []byte) []byte {
+	if len(list) == 0 {
+		return b
+	}
+	b = append(append(b, name...), '[')
+	for i, v := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendTo(b, v)
+	}
+	return append(b, ']')
+}
+
+func appendStruct[T any](w *jsonEncoder) func([]byte, T) []byte {
+	return func(b []byte, v T) []byte {
+		value := reflect.ValueOf(&v).Elem()
+		return w.appendObject(b, value, encodingOf(value.Type()))
+	}
 }
 
 type jsonEncoder struct{ err error }
@@ -167,7 +315,11 @@ func (w *jsonEncoder) appendValue(b []byte, v reflect.Value, field *fieldEncodin
 // appendObject appends a struct. It replaces the comma before the first field with the opening brace.
 func (w *jsonEncoder) appendObject(b []byte, v reflect.Value, fields []fieldEncoding) []byte {
 	start := len(b)
-	if b = w.appendFields(b, v, fields); len(b) == start {
+	return closeObject(w.appendFields(b, v, fields), start)
+}
+
+func closeObject(b []byte, start int) []byte {
+	if len(b) == start {
 		return append(b, "{}"...)
 	}
 	b[start] = '{'
@@ -200,11 +352,11 @@ func (w *jsonEncoder) appendFields(b []byte, v reflect.Value, fields []fieldEnco
 		if empty && field.omitEmpty {
 			continue
 		}
-		b = w.appendValue(append(b, field.prefix...), value, field)
-		if field.bytesName != "" && !utf8.ValidString(value.String()) {
-			b = append(b, `,"`+field.bytesName+`":"`...)
-			b = append(base64.StdEncoding.AppendEncode(b, []byte(value.String())), '"')
+		if field.bytesName != "" {
+			b = appendPath(b, field.prefix, field.bytesName, value.String())
+			continue
 		}
+		b = w.appendValue(append(b, field.prefix...), value, field)
 	}
 	return b
 }
@@ -241,10 +393,12 @@ var needsNoEscape = func() (t [256]bool) {
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
-	for i := 0; i < len(s); {
-		if needsNoEscape[s[i]] {
+	for i := 0; ; {
+		for i < len(s) && needsNoEscape[s[i]] {
 			i++
-			continue
+		}
+		if i == len(s) {
+			return append(append(b, s[start:]...), '"')
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
@@ -262,7 +416,6 @@ func appendString(b []byte, s string) []byte {
 		i += size
 		start = i
 	}
-	return append(append(b, s[start:]...), '"')
 }
 
 // jsonWriter writes NDJSON, or {"matches":[...],"summary":{...}}, and no partial object in any write.

@@ -87,31 +87,39 @@ func TestARecordSaysWhatEncodingJSONWouldSay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r Record
 		fill(t, reflect.ValueOf(&r).Elem(), "record")
-		line, err := AppendJSON([]byte("before "), &r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if i := strings.IndexFunc(string(line),
-			func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }); i >= 0 {
-			t.Fatalf("a control character is in %q", line)
-		}
 		want := decoded(t, r)
 		want["type"] = "match"
 		delete(want, "cached_at")
 		if !r.CachedAt.IsZero() {
 			want["cached_at"] = r.CachedAt.UTC().Format(time.RFC3339)
 		}
-		if !utf8.ValidString(r.Path) {
-			want["path_base64"] = base64.StdEncoding.EncodeToString([]byte(r.Path))
-		}
-		var got map[string]any
-		if err := json.Unmarshal(line[len("before "):], &got); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatal(diff)
-		}
+		checkLine(t, &r, want, "path_base64", r.Path)
+
+		var p ParseRecord
+		fill(t, reflect.ValueOf(&p).Elem(), "parsed")
+		checkLine(t, &p, decoded(t, p), "name_base64", p.Name)
 	})
+}
+
+func checkLine(t *rapid.T, v any, want map[string]any, bytesName, path string) {
+	line, err := AppendJSON([]byte("before "), v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := strings.IndexFunc(string(line),
+		func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }); i >= 0 {
+		t.Fatalf("a control character is in %q", line)
+	}
+	if !utf8.ValidString(path) {
+		want[bytesName] = base64.StdEncoding.EncodeToString([]byte(path))
+	}
+	var got map[string]any
+	if err := json.Unmarshal(line[len("before "):], &got); err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatal(diff)
+	}
 }
 
 func decoded(t *rapid.T, v any) (out map[string]any) {
