@@ -20,7 +20,7 @@ type house struct {
 
 func newHouse(t *testing.T, files ...string) *house {
 	h := &house{t: t, dir: t.TempDir()}
-	h.env = []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH")}
+	h.env = []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "GORACE=" + os.Getenv("GORACE")}
 	for _, dir := range []string{"in", "lib"} {
 		if err := os.Mkdir(filepath.Join(h.dir, dir), 0o755); err != nil {
 			t.Fatal(err)

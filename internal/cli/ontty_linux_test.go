@@ -43,7 +43,7 @@ func newStand(t *testing.T, scenario upstream.Scenario, more ...string) stand {
 		}
 	}
 	s.env = append([]string{
-		"HOME=" + s.dir, "TMPDIR=" + s.dir, "PATH=" + os.Getenv("PATH"),
+		"HOME=" + s.dir, "TMPDIR=" + s.dir, "PATH=" + os.Getenv("PATH"), "GORACE=" + os.Getenv("GORACE"),
 		"ANIVAULT_TMDB_TOKEN=a-token-of-tests", "ANIVAULT_TMDB_BASE_URL=" + server.URL(), "TERM=xterm",
 	}, more...)
 	return s

@@ -213,7 +213,8 @@ func (s *shelf) tree(times bool) []string {
 func (s *shelf) program(args ...string) *exec.Cmd {
 	cmd := exec.Command("anivault", args...)
 	cmd.Dir = s.dir
-	cmd.Env = append([]string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH")}, s.env...)
+	base := []string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "GORACE=" + os.Getenv("GORACE")}
+	cmd.Env = append(base, s.env...)
 	return cmd
 }
 

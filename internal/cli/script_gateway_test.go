@@ -50,7 +50,7 @@ func startGateway(ts *testscript.TestScript, _ bool, args []string) {
 	g.cmd = exec.Command(path, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin-listen", "off"}, args...)...)
 	g.cmd.Dir = ts.MkAbs(".")
 	for _, name := range []string{
-		"PATH", "HOME", "TMPDIR", "ANIVAULT_TMDB_TOKEN", "ANIVAULT_TMDB_BASE_URL",
+		"PATH", "HOME", "TMPDIR", "GORACE", "ANIVAULT_TMDB_TOKEN", "ANIVAULT_TMDB_BASE_URL",
 		"NOTIFY_SOCKET",
 	} {
 		if v := ts.Getenv(name); v != "" {

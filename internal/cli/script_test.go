@@ -99,6 +99,7 @@ func TestScripts(t *testing.T) {
 		Dir: dir, Files: files,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("ANIVAULT_TMDB_TOKEN", "script-token")
 			env.Setenv("ANIVAULT_TMDB_BASE_URL", "http://127.0.0.1:9") // nobody: a script that needs TMDB starts it
 			env.Defer(func() { searchSecrets(env) })
@@ -344,7 +345,7 @@ func signalError(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	cmd := exec.Command(path, args[4:]...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "ANIVAULT_TMDB_TOKEN", "ANIVAULT_TMDB_BASE_URL"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "ANIVAULT_TMDB_TOKEN", "ANIVAULT_TMDB_BASE_URL"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	var all, stderr bytes.Buffer
