@@ -3,6 +3,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -70,5 +71,28 @@ func TestTheFirstClientIsTheUsersWhoseHomeItIs(t *testing.T) {
 		if s, ok := info.Sys().(*syscall.Stat_t); !ok || s.Uid != user || s.Gid != user {
 			t.Errorf("%s belongs to %v", path, info.Sys())
 		}
+	}
+}
+
+// A user may put a link where root makes a file. It does not give the user what it leads to.
+func TestALinkInTheUsersFolderGivesNothingAway(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root makes files for others")
+	}
+	const user = 65534
+	data, ofRoot := t.TempDir(), filepath.Join(t.TempDir(), "root")
+	err := errors.Join(os.WriteFile(ofRoot, nil, 0o600), os.Chown(data, user, user),
+		os.Symlink(ofRoot, filepath.Join(data, ".clients.lock")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep := func(all []Client) ([]Client, error) { return all, nil }
+	_ = EditClients(t.Context(), data, keep) // may refuse it
+	info, err := os.Stat(ofRoot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); !ok || s.Uid != 0 {
+		t.Errorf("root's file belongs to %v", info.Sys())
 	}
 }

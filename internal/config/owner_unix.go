@@ -28,7 +28,7 @@ func (o owner) applyTo(paths ...string) error {
 		return nil
 	}
 	for _, path := range paths {
-		if err := os.Chown(path, o.uid, o.gid); err != nil {
+		if err := os.Lchown(path, o.uid, o.gid); err != nil { // a link of the user must not lead to a file of root
 			return lang.Error("keep the owner of %s: %w", path, err)
 		}
 	}
