@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -301,11 +302,8 @@ type session struct {
 func (s *stickySessions) get(name string, ttl time.Duration, now time.Time) (ratelimit.Preference, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kept, ok := s.recent[name]
-	if !ok {
-		kept, ok = s.older[name]
-	}
-	return kept.Preference, ok && now.Sub(kept.askedAt) < ttl
+	kept := cmp.Or(s.recent[name], s.older[name])
+	return kept.Preference, now.Sub(kept.askedAt) < ttl
 }
 
 func (s *stickySessions) put(name string, p ratelimit.Preference, now time.Time) {

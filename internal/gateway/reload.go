@@ -48,15 +48,13 @@ type fileState struct {
 }
 
 func (w *configWatcher) run(done <-chan struct{}, hup <-chan os.Signal) {
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for {
+	for tick := time.Tick(pollInterval); ; {
 		select {
 		case <-done:
 			return
 		case <-hup:
 			w.reload()
-		case <-tick.C:
+		case <-tick:
 			w.checkFiles()
 			w.s.logOtherChanges()
 		}

@@ -55,7 +55,10 @@ var routes []route
 
 func init() { // serveOpenAPI needs the table itself
 	routes = []route{
-		{matches: isConnect, public: true, refusal: refuse(reasonMethod, connectRefusal)},
+		{
+			matches: func(m string, _ target) bool { return m == http.MethodConnect }, public: true,
+			refusal: refuse(reasonMethod, connectRefusal),
+		},
 		{
 			matches: isUnsupportedMethod, public: true,
 			refusal: refuse(reasonMethod, "nothing is written through the gateway's keys"),
@@ -95,8 +98,6 @@ func routeOf(methodName string, t target) *route {
 func notFound(matches func(string, target) bool, why string) route {
 	return route{matches: matches, refusal: refuse(reasonNotFound, why)}
 }
-
-func isConnect(m string, _ target) bool { return m == http.MethodConnect }
 
 func isUnsupportedMethod(m string, _ target) bool {
 	return m != http.MethodGet && m != http.MethodHead && m != http.MethodOptions
@@ -234,18 +235,12 @@ func FindRunning(ctx context.Context, cfg *config.Config) (*RunningGateway, erro
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, to)
 		}
-		found, err := askReady(ctx, transport, scheme, addr)
-		switch {
-		case err == nil:
-			return found, nil
-		case errors.Is(err, errNotGateway):
-			return nil, &OtherProgramError{addr}
+		if found, err := askReady(ctx, transport, scheme, addr); err == nil || errors.As(err, new(*OtherProgramError)) {
+			return found, err
 		}
 	}
 	return nil, nil
 }
-
-var errNotGateway = errors.New("no gateway")
 
 func askReady(ctx context.Context, transport http.RoundTripper, scheme, addr string) (*RunningGateway, error) {
 	req := &http.Request{URL: &url.URL{Scheme: scheme, Host: "localhost", Path: "/readyz"}, Header: http.Header{}}
@@ -256,7 +251,7 @@ func askReady(ctx context.Context, transport http.RoundTripper, scheme, addr str
 	defer resp.Body.Close()
 	found := &RunningGateway{Addr: addr}
 	if json.NewDecoder(io.LimitReader(resp.Body, maxTargetBytes)).Decode(&found.Health) != nil || found.State == "" {
-		return nil, errNotGateway
+		return nil, &OtherProgramError{addr}
 	}
 	return found, nil
 }
