@@ -156,13 +156,12 @@ const snapshotInterval = 10 * time.Second
 // Report writes a snapshot to the sinks every ten seconds, and the last one at the end of ctx. A sink's error never
 // ends a run: onError gets the first error of each sink, and the sink is tried again with the next snapshot.
 func Report(ctx context.Context, m *Metrics, sinks []Sink, onError func(error)) {
-	tick := time.NewTicker(snapshotInterval)
-	defer tick.Stop()
+	tick := time.Tick(snapshotInterval)
 	failed := make([]bool, len(sinks))
 	for final := false; !final; {
 		var at time.Time
 		select {
-		case at = <-tick.C:
+		case at = <-tick:
 		case <-ctx.Done():
 			at, final = time.Now(), true
 		}

@@ -4,6 +4,7 @@
 package ui
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"sync"
@@ -126,7 +127,10 @@ func NewStatus(s Streams, wanted bool) *Status {
 
 // Room returns how many cells a line may have; a longer line is cut. The terminal's last cell stays free: a full line
 // would wrap, and erasing the line would leave its first row on the screen.
-func (s *Status) Room() int { return max(s.streams.statusWidth()-1, 0) }
+func (s *Status) Room() int {
+	const unknownWidth = 80
+	return max(cmp.Or(s.streams.currentWidth(s.streams.Err, true), unknownWidth)-1, 0)
+}
 
 // Enabled reports whether Set draws.
 func (s *Status) Enabled() bool { return s.enabled }
@@ -187,12 +191,4 @@ func (a *statusWriter) Write(p []byte) (int, error) {
 	}
 	a.s.midLine = p[len(p)-1] != '\n'
 	return a.w.Write(p)
-}
-
-// statusWidth returns the width of the terminal on Err, or 80 if that is unknown.
-func (s Streams) statusWidth() int {
-	if w := s.currentWidth(s.Err, true); w > 0 {
-		return w
-	}
-	return 80
 }

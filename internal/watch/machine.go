@@ -107,9 +107,6 @@ func (m *Machine) Postpone(now time.Time, dir string) {
 // HasSeen reports whether a scan saw a folder.
 func (m *Machine) HasSeen(dir string) bool { return m.folders[dir] != nil }
 
-// Folders returns all folders that scans saw.
-func (m *Machine) Folders() []string { return slices.Sorted(maps.Keys(m.folders)) }
-
 // Group is a set of folders that are organized together: one with videos, and those below it without any.
 type Group struct {
 	Dir         string // the folder with the videos
@@ -157,7 +154,7 @@ func (m *Machine) Due(now time.Time, inputsDigest string) (due, related []Group,
 }
 
 func (m *Machine) groups() []Group {
-	names := m.Folders()
+	names := slices.Sorted(maps.Keys(m.folders))
 	hasVideos := map[string]bool{} // folders with a video in them or below
 	for i := len(names) - 1; i >= 0; i-- {
 		dir := names[i]
