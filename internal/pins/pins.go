@@ -4,6 +4,7 @@
 package pins
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"os"
@@ -80,12 +81,7 @@ func isBetween(n, low, high int) bool { return low <= n && n <= high }
 func (p Pin) Entry() string { return fmt.Sprintf("%s/%d", p.Kind, p.ID) }
 
 // PathOrTitle returns the path, or else the title.
-func (p Pin) PathOrTitle() string {
-	if p.Path != "" {
-		return p.Path
-	}
-	return p.Title
-}
+func (p Pin) PathOrTitle() string { return cmp.Or(p.Path, p.Title) }
 
 // subject is what a pin is for, in a form that can be compared: of two pins with the same subject only one counts.
 type subject struct {

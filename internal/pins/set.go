@@ -18,6 +18,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/internal/title"
+	"github.com/anivault/anivault/internal/ui"
 )
 
 // versionMark is at the start of the first line, followed by the version's number. A file without it has version 1.
@@ -228,11 +229,7 @@ func (s *Set) HasPath(abs string) bool {
 // ForTitle returns the pin for a title. If year is not 0, it first looks for the title with the year, as in "Title
 // 2019".
 func (s *Set) ForTitle(text string, year int) (Pin, bool) {
-	keys := []string{title.Normalize(text)}
-	if year != 0 {
-		keys = []string{title.Normalize(text + " " + strconv.Itoa(year)), keys[0]}
-	}
-	for _, key := range keys {
+	for _, key := range []string{title.Normalize(text + " " + ui.Number(year)), title.Normalize(text)} {
 		if i, ok := s.winningLine[subject{false, key}]; ok && key != "" {
 			return *s.lines[i].pin, true
 		}

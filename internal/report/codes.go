@@ -69,14 +69,12 @@ type CodeInfo struct {
 //go:embed codes.json
 var codesJSON []byte
 
-var codes = wordlist.Table[CodeInfo](codesJSON)
-
 // Codes returns all error codes. Those that leave a file pending come first.
-func Codes() []CodeInfo { return slices.Clone(codes()) }
+var Codes = wordlist.Table[CodeInfo](codesJSON)
 
 // Info returns the description of a code. It describes an unknown code as an internal error.
 func (c Code) Info() CodeInfo {
-	for _, row := range codes() {
+	for _, row := range Codes() {
 		if row.Code == c {
 			return row
 		}

@@ -285,7 +285,7 @@ func anyRecord(t *rapid.T) Record {
 	case Ambiguous:
 		r.Candidates = []Candidate{{Kind: "tv", TMDBID: 3, Title: text.Draw(t, "candidate"), Confidence: 0.5}}
 	case Pending, Failed:
-		r.Error = &Error{rapid.SampledFrom(codes()).Draw(t, "code").Code, lang.Text(text.Draw(t, "message"))}
+		r.Error = &Error{rapid.SampledFrom(Codes()).Draw(t, "code").Code, lang.Text(text.Draw(t, "message"))}
 	case Unmatched, Skipped:
 	}
 	r.Steps = []Step{{Stage: "query", Detail: lang.Text(text.Draw(t, "step"))}}

@@ -18,6 +18,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"sort"
 	"strconv"
 	"time"
 
@@ -268,12 +269,7 @@ type event struct {
 
 func (c *clock) schedule(after time.Duration, action func()) {
 	at := c.now + max(after, 0)
-	i, _ := slices.BinarySearchFunc(c.events, at, func(e event, at time.Duration) int {
-		if e.at <= at {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(c.events), func(i int) bool { return c.events[i].at > at })
 	c.events = slices.Insert(c.events, i, event{at, action})
 }
 

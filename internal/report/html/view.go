@@ -70,7 +70,7 @@ type file struct {
 func newView(p Page) view {
 	gaps, missing := shownGaps(p.Gaps)
 	v := view{
-		Heading: "anivault", When: p.Started.Format("2006-01-02 15:04"), Version: strings.TrimSuffix(" "+p.Version, " "),
+		When: p.Started.Format("2006-01-02 15:04"), Version: strings.TrimSuffix(" "+p.Version, " "),
 		Facts: facts(p.Summary), Filters: filters(p, missing, gaps != nil), Cards: cards(p), Gaps: gaps,
 		Timeline: chart.NewTimeline(p.Timeline),
 	}
@@ -78,9 +78,7 @@ func newView(p Page) view {
 	for _, r := range p.Arguments {
 		roots = append(roots, ui.Printable(r))
 	}
-	if len(roots) > 0 {
-		v.Heading = strings.Join(roots, ", ")
-	}
+	v.Heading = cmp.Or(strings.Join(roots, ", "), "anivault")
 	return v
 }
 
