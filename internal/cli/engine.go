@@ -185,24 +185,27 @@ func findUnfinishedRuns(ctx context.Context, cfg *config.Config) ([]unfinishedRu
 		return nil, err
 	}
 	defer e.Journals.Close()
-	var runs, damaged []apply.Run
-	inProgress, err := readRuns(ctx, cfg, func() (err error) {
-		runs, damaged, err = e.Unfinished()
-		return err
+	runs, inProgress, err := readRuns(ctx, cfg, func() ([]apply.Run, error) {
+		runs, damaged, err := e.Unfinished()
+		return slices.Concat(runs, damaged), err
 	})
-	return mapped(slices.Concat(runs, damaged), func(r apply.Run) unfinishedRun {
+	return mapped(runs, func(r apply.Run) unfinishedRun {
 		return unfinishedRun{r, inProgress && r.Err == nil}
 	}), err
 }
 
 // readRuns calls read and reports whether a process is carrying out a run meanwhile. If none is, none can begin before
 // read has returned.
-func readRuns(ctx context.Context, cfg *config.Config, read func() error) (inProgress bool, err error) {
+func readRuns[T any](
+	ctx context.Context, cfg *config.Config, read func() (T, error),
+) (found T, inProgress bool, err error) {
 	release, err := lockfile.Acquire(ctx, filepath.Join(historyDir(cfg), "lock"), lockfile.Shared, 0)
 	if err == nil {
 		defer release()
 	}
-	return errors.Is(err, lockfile.ErrBusy), read()
+	inProgress = errors.Is(err, lockfile.ErrBusy)
+	found, err = read()
+	return found, inProgress, err
 }
 
 func (r *unfinishedRun) text() lang.Text {
@@ -331,7 +334,7 @@ func recoverNotices(ctx context.Context, cfg *config.Config, q *notify.Queue) er
 	if len(runs) == 0 {
 		return nil
 	}
-	if inProgress, _ := readRuns(ctx, cfg, func() error { return nil }); inProgress {
+	if _, inProgress, _ := readRuns(ctx, cfg, func() (any, error) { return nil, nil }); inProgress {
 		return nil
 	}
 	e, err := openEngine(cfg)

@@ -68,15 +68,11 @@ func writeUsage(f *factory, cmd *cobra.Command, out io.Writer, width int) {
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(out, "  %s COMMAND\n%s\n", cmd.CommandPath(), "\n"+lang.Say("Commands:"))
 		name := 0
-		for _, sub := range cmd.Commands() {
-			if sub.IsAvailableCommand() {
-				name = max(name, len(sub.Name()))
-			}
+		for _, sub := range availableCommands(cmd) {
+			name = max(name, len(sub.Name()))
 		}
-		for _, sub := range cmd.Commands() {
-			if sub.IsAvailableCommand() {
-				writeHanging(out, 2, "  "+ui.Pad(sub.Name(), name), name+4, sub.Short, width)
-			}
+		for _, sub := range availableCommands(cmd) {
+			writeHanging(out, 2, "  "+ui.Pad(sub.Name(), name), name+4, sub.Short, width)
 		}
 	}
 	if flags := cmd.LocalFlags(); flags.HasAvailableFlags() {

@@ -29,11 +29,7 @@ func newHistory(f *factory) *cobra.Command {
 		if len(c.args) > 0 {
 			return showRun(c, f, e)
 		}
-		var runs []apply.Run
-		atWork, err := readRuns(c.cmd.Context(), c.cfg, func() (err error) {
-			runs, err = e.History()
-			return err
-		})
+		runs, atWork, err := readRuns(c.cmd.Context(), c.cfg, e.History)
 		if err != nil {
 			return err
 		}
@@ -191,10 +187,9 @@ func showRun(c invocation, f *factory, e *apply.Engine) error {
 		return err
 	}
 	var run apply.Run
-	var out *apply.Outcome
-	atWork, err := readRuns(c.cmd.Context(), c.cfg, func() (err error) {
+	out, atWork, err := readRuns(c.cmd.Context(), c.cfg, func() (out *apply.Outcome, err error) {
 		run, out, err = e.Show(picked.ID)
-		return err
+		return out, err
 	})
 	if err != nil {
 		return &exitError{code: exitUsage, err: err}
@@ -326,10 +321,8 @@ func (a *applyRun) verify(ctx context.Context, cfg *config.Config, args []string
 		return err
 	}
 	defer e.Journals.Close()
-	var run *apply.Run
-	atWork, err := readRuns(ctx, cfg, func() (err error) {
-		run, err = findRun(e, args, func(r *apply.Run) bool { return r.Stage != apply.StageUndone })
-		return err
+	run, atWork, err := readRuns(ctx, cfg, func() (*apply.Run, error) {
+		return findRun(e, args, func(r *apply.Run) bool { return r.Stage != apply.StageUndone })
 	})
 	if err != nil {
 		return err

@@ -58,11 +58,11 @@ func TestRunsAreReadWhileNoneBegins(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := func() (func(), error) { return lockfile.Acquire(t.Context(), lock, lockfile.Exclusive, 0) }
-	inProgress, err := readRuns(t.Context(), cfg, func() error {
+	_, inProgress, err := readRuns(t.Context(), cfg, func() (any, error) {
 		if _, err := begin(); !errors.Is(err, lockfile.ErrBusy) {
 			t.Errorf("a run began: %v", err)
 		}
-		return io.ErrUnexpectedEOF
+		return nil, io.ErrUnexpectedEOF
 	})
 	if inProgress || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("in progress: %v, %v", inProgress, err)
@@ -72,7 +72,8 @@ func TestRunsAreReadWhileNoneBegins(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end()
-	if inProgress, err = readRuns(t.Context(), cfg, func() error { return nil }); !inProgress || err != nil {
+	_, inProgress, err = readRuns(t.Context(), cfg, func() (any, error) { return nil, nil })
+	if !inProgress || err != nil {
 		t.Errorf("in progress: %v, %v", inProgress, err)
 	}
 }

@@ -25,7 +25,7 @@ type logs struct {
 	handler slog.Handler
 	redact  func(string) string // removes keys and tokens from a text
 	warn    func(error)         // nil if stderr gets log lines, which include warnings
-	file    *logging.File
+	file    *logging.File       // nil: there is none
 }
 
 // openLogs opens the log on stderr and in the log file. Without -v, a command prints only warnings, as plain sentences;
@@ -100,26 +100,18 @@ func openRotatingFile(limits config.Log, name, path string, onError func(error))
 	return file, nil
 }
 
-func (l *logs) Close() error {
-	if l.file == nil {
-		return nil
-	}
-	return l.file.Close()
-}
-
 // startMetrics writes metrics until stop is called, which writes the last ones. Errors of writing are only warnings.
 func (f *factory) startMetrics(cfg *config.Config, counts *metrics.Metrics) (stop func() error, err error) {
 	if err := checkOutput("metrics textfile", cfg.Metrics.Textfile); err != nil {
 		return nil, err
 	}
-	closeFile := func() error { return nil }
+	var file *logging.File
 	var sinks []metrics.Sink
 	if path := cfg.Metrics.File; path != "" {
-		file, err := openRotatingFile(cfg.Log, "metrics file", path, nil) // metrics.Report handles errors
+		file, err = openRotatingFile(cfg.Log, "metrics file", path, nil) // metrics.Report handles errors
 		if err != nil {
 			return nil, err
 		}
-		closeFile = file.Close
 		sinks = append(sinks, metrics.NDJSON(file, os.Getpid()))
 	}
 	if path := cfg.Metrics.Textfile; path != "" {
@@ -134,7 +126,7 @@ func (f *factory) startMetrics(cfg *config.Config, counts *metrics.Metrics) (sto
 	return func() error {
 		cancel()
 		reporting.Wait()
-		return closeFile()
+		return file.Close()
 	}, nil
 }
 

@@ -39,7 +39,7 @@ func writeManPages(cmd *cobra.Command, dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, manName(cmd)+".1"), []byte(manPage(cmd)), 0o644); err != nil {
 		return lang.Error("write man page: %w", err)
 	}
-	for _, sub := range commandsWithPages(cmd) {
+	for _, sub := range availableCommands(cmd) {
 		if err := writeManPages(sub, dir); err != nil {
 			return err
 		}
@@ -49,10 +49,10 @@ func writeManPages(cmd *cobra.Command, dir string) error {
 
 func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// commandsWithPages returns the commands below cmd, without help topics.
-func commandsWithPages(cmd *cobra.Command) []*cobra.Command {
+// availableCommands returns the commands below cmd, without help topics, which can't be run.
+func availableCommands(cmd *cobra.Command) []*cobra.Command {
 	return slices.DeleteFunc(slices.Clone(cmd.Commands()), func(sub *cobra.Command) bool {
-		return !sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand()
+		return !sub.IsAvailableCommand()
 	})
 }
 
@@ -115,7 +115,7 @@ func (m *manText) text(text string) {
 }
 
 func (m *manText) seeAlso(cmd *cobra.Command) {
-	related := commandsWithPages(cmd)
+	related := availableCommands(cmd)
 	if cmd.HasParent() {
 		related = append([]*cobra.Command{cmd.Parent()}, related...)
 	}

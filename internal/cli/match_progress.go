@@ -73,12 +73,10 @@ func (o *outageReporter) line(at app.Progress, now time.Time) lang.Text {
 
 func (p *progress) runEvery(period time.Duration, do func()) {
 	p.workers.Go(func() {
-		tick := time.NewTicker(period)
-		defer tick.Stop()
-		for {
+		for tick := time.Tick(period); ; {
 			do()
 			select {
-			case <-tick.C:
+			case <-tick:
 			case <-p.done:
 				return
 			}

@@ -36,7 +36,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	var summary report.Summary
 	defer func() {
 		logs.logEnd(summary, err)
-		err = errors.Join(err, logs.Close())
+		err = errors.Join(err, logs.file.Close())
 	}()
 	options := app.Options{
 		Offline: o.offline, Refresh: o.refresh, SkipDecisionCache: o.explain,

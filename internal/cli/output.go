@@ -47,10 +47,6 @@ func (r rows) write(out io.Writer, width int) error {
 // writeHanging writes head and, from column at on, the translated text, wrapped to width (0: not wrapped). If head ends
 // less than gap cells before that column, the text begins on the next line.
 func writeHanging[T ~string](out io.Writer, gap int, head string, at int, text T, width int) {
-	writeHangingUntranslated(out, gap, head, at, lang.Say(text), width)
-}
-
-func writeHangingUntranslated(out io.Writer, gap int, head string, at int, text string, width int) {
 	if width > 0 {
 		width = max(width-at, 20)
 	}
@@ -58,7 +54,7 @@ func writeHangingUntranslated(out io.Writer, gap int, head string, at int, text 
 		fmt.Fprintln(out, head)
 		head = ""
 	}
-	for _, line := range ui.Wrap(text, width) {
+	for _, line := range ui.Wrap(lang.Say(text), width) {
 		fmt.Fprintf(out, "%s%s\n", ui.Pad(head, at), line)
 		head = ""
 	}

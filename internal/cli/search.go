@@ -118,7 +118,7 @@ func withApp(ctx context.Context, f *factory, cfg *config.Config, offline bool, 
 	var summary report.Summary
 	defer func() {
 		logs.logEnd(summary, err)
-		err = errors.Join(err, logs.Close())
+		err = errors.Join(err, logs.file.Close())
 	}()
 	run, err := app.Open(cfg, app.Options{Offline: offline, Warn: logs.warn, Log: logs.handler})
 	if err != nil {

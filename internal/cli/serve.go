@@ -89,7 +89,7 @@ func runServe(f *factory, cmd *cobra.Command, cfg *config.Config, offline, check
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, logs.Close()) }()
+	defer func() { err = errors.Join(err, logs.file.Close()) }()
 	signal.Ignore(syscall.SIGPIPE) // whoever reads its messages may go away
 	events := admin.NewEvents(logs.handler, logs.redact)
 	var urls []string

@@ -26,9 +26,7 @@ func newStatus(f *factory, name string) *cobra.Command {
 			return err
 		}
 		defer func() { _ = done() }() // an error is harmless after reading
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
-		for {
+		for tick := time.Tick(time.Second); ; {
 			view, err := readStatus(c.cmd.Context(), f, c.cfg, store)
 			switch {
 			case watch && c.cmd.Context().Err() != nil:
@@ -42,7 +40,7 @@ func newStatus(f *factory, name string) *cobra.Command {
 				return err
 			}
 			select {
-			case <-tick.C:
+			case <-tick:
 			case <-c.cmd.Context().Done():
 				return nil
 			}

@@ -115,7 +115,8 @@ func writeFormats(_ *cobra.Command, out io.Writer, width int) {
 	section := func(title string, fields []report.Field) {
 		fmt.Fprintf(out, "%s\n\n", title)
 		for _, f := range fields {
-			writeHangingUntranslated(out, 2, "  "+f.Name, 18, f.Doc, width) // texts about output for programs are not translated
+			// Texts about output for programs are not translated.
+			writeHanging(out, 2, "  "+f.Name, 18, lang.Textf("%s", f.Doc), width)
 		}
 		fmt.Fprintln(out)
 	}

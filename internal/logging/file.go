@@ -75,8 +75,11 @@ func (f *File) Write(line []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the lock, or the pipe or device.
+// Close closes the lock, or the pipe or device. A nil File has nothing to close.
 func (f *File) Close() error {
+	if f == nil {
+		return nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.pipeOrDevice != nil {

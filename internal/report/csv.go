@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/base64"
 	"io"
 	"reflect"
@@ -83,12 +84,7 @@ func CSVFields() []Field {
 	return out
 }
 
-func (r *Record) errorOrZero() Error {
-	if r.Error == nil {
-		return Error{}
-	}
-	return *r.Error
-}
+func (r *Record) errorOrZero() Error { return *cmp.Or(r.Error, new(Error)) }
 
 type csvWriter struct {
 	*bufferedWriter
