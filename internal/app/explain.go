@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -100,22 +101,18 @@ func stoppedGatewayText(e *tmdb.Error) lang.Text {
 
 // BlockText describes why the limiter is in Sleep or CacheOnly.
 func BlockText(b ratelimit.Block) lang.Text {
-	switch b.Cause {
-	case ratelimit.ReasonOperator:
-		return "requests were stopped by anivault limiter cache-only"
-	case ratelimit.ReasonRetryAfterLong:
-		return "TMDB asked for a long pause, so requests were stopped"
-	case ratelimit.ReasonPolicy:
-		return "TMDB kept failing, so requests were stopped"
-	case ratelimit.ReasonConsecutive429:
-		return "TMDB keeps refusing (429)"
-	case ratelimit.ReasonProbeFailed:
-		return "TMDB is still failing"
-	case ratelimit.ReasonConsecutiveFailures, ratelimit.ReasonErrorRatio, ratelimit.ReasonSustainedErrors:
-		return "TMDB is failing"
-	default:
-		return "requests are paused"
-	}
+	return cmp.Or(blockTexts[b.Cause], "requests are paused")
+}
+
+var blockTexts = map[ratelimit.Reason]lang.Text{
+	ratelimit.ReasonOperator:            "requests were stopped by anivault limiter cache-only",
+	ratelimit.ReasonRetryAfterLong:      "TMDB asked for a long pause, so requests were stopped",
+	ratelimit.ReasonPolicy:              "TMDB kept failing, so requests were stopped",
+	ratelimit.ReasonConsecutive429:      "TMDB keeps refusing (429)",
+	ratelimit.ReasonProbeFailed:         "TMDB is still failing",
+	ratelimit.ReasonConsecutiveFailures: "TMDB is failing",
+	ratelimit.ReasonErrorRatio:          "TMDB is failing",
+	ratelimit.ReasonSustainedErrors:     "TMDB is failing",
 }
 
 func blockedText(b *ratelimit.BlockedError, now time.Time) lang.Text {

@@ -150,24 +150,18 @@ func coordinatorError(cfg *config.Config, err error) error {
 
 // CoordinatorFix returns advice on how to fix a fault of the coordinator.
 func CoordinatorFix(cfg *config.Config, f *redisstore.Fault) lang.Text {
-	switch f.Kind {
-	case redisstore.Password:
-		return "write the password into the file that ANIVAULT_COORDINATOR_PASSWORD_FILE names, " +
-			"and the user into ANIVAULT_COORDINATOR: redis://user@host:port"
-	case redisstore.Certificate:
-		return "name the server as its certificate does in ANIVAULT_COORDINATOR, " +
-			"its authority's PEM file in ANIVAULT_COORDINATOR_CA_FILE, and a port that speaks TLS"
-	case redisstore.Rights:
-		return lang.Textf("as its administrator run: %s", CoordinatorACLRule(cfg))
-	case redisstore.Database:
-		return "write a number that it has, or none, in ANIVAULT_COORDINATOR: redis://host:port/0"
-	case redisstore.TooOld:
-		return "update it, or name another one in ANIVAULT_COORDINATOR"
-	case redisstore.Refusing:
-		return "look at its log; until then each machine uses a part of the limits"
-	case redisstore.Unreachable:
-	}
-	return "check ANIVAULT_COORDINATOR, the network and the server; until then each machine uses a part of the limits"
+	return map[redisstore.Kind]lang.Text{
+		redisstore.Unreachable: "check ANIVAULT_COORDINATOR, the network and the server; " +
+			"until then each machine uses a part of the limits",
+		redisstore.Password: "write the password into the file that ANIVAULT_COORDINATOR_PASSWORD_FILE names, " +
+			"and the user into ANIVAULT_COORDINATOR: redis://user@host:port",
+		redisstore.Certificate: "name the server as its certificate does in ANIVAULT_COORDINATOR, " +
+			"its authority's PEM file in ANIVAULT_COORDINATOR_CA_FILE, and a port that speaks TLS",
+		redisstore.Rights:   lang.Textf("as its administrator run: %s", CoordinatorACLRule(cfg)),
+		redisstore.Database: "write a number that it has, or none, in ANIVAULT_COORDINATOR: redis://host:port/0",
+		redisstore.TooOld:   "update it, or name another one in ANIVAULT_COORDINATOR",
+		redisstore.Refusing: "look at its log; until then each machine uses a part of the limits",
+	}[f.Kind]
 }
 
 // CoordinatorACLRule returns the Redis ACL rule with all permissions that the coordinator's user needs.

@@ -22,21 +22,18 @@ const (
 	helpWidthMax = 110 // longer lines are hard to read
 )
 
-func (f *factory) helpWidth() int {
-	if !f.streams.OutTTY || f.streams.Width <= 0 {
-		return helpWidth
-	}
-	return min(max(f.streams.Width, 40), helpWidthMax)
-}
-
 func (f *factory) help(cmd *cobra.Command, _ []string) {
 	f.printHelp(func(out io.Writer, width int) { writeHelp(f, cmd, out, width) })
 }
 
 // printHelp stores an error of writing in helpErr for Main, because cobra's help functions return no error.
 func (f *factory) printHelp(write func(out io.Writer, width int)) {
+	width := helpWidth
+	if f.streams.OutTTY && f.streams.Width > 0 {
+		width = min(max(f.streams.Width, 40), helpWidthMax)
+	}
 	var text bytes.Buffer
-	write(&text, f.helpWidth())
+	write(&text, width)
 	if _, err := text.WriteTo(f.streams.Out); err != nil {
 		f.helpErr = err
 	}

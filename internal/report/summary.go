@@ -126,20 +126,11 @@ func effortLine(s Summary) string {
 }
 
 // TroubleText describes a state of the limiter in plain words. It returns "" for Normal.
-func TroubleText(state string) lang.Text {
-	switch state {
-	case "Throttle":
-		return "TMDB has trouble: fewer requests"
-	case "HalfOpen":
-		return "testing whether TMDB works again"
-	case "Sleep":
-		return "TMDB has trouble: requests are paused"
-	case "CacheOnly":
-		return "requests are stopped"
-	case "offline":
-		return "offline"
-	}
-	return ""
+func TroubleText(state string) lang.Text { return troubleTexts[state] }
+
+var troubleTexts = map[string]lang.Text{
+	"Throttle": "TMDB has trouble: fewer requests", "HalfOpen": "testing whether TMDB works again",
+	"Sleep": "TMDB has trouble: requests are paused", "CacheOnly": "requests are stopped", "offline": "offline",
 }
 
 func (p printer) writeProblem(x *problem, offline bool) {

@@ -55,11 +55,6 @@ type retry struct {
 	failures int
 }
 
-// NewMachine returns a machine before its first scan. It skips groups that were processed before, until they change.
-func NewMachine(settle time.Duration, state *State) *Machine {
-	return &Machine{settle: settle, state: state, folders: map[string]*folder{}, retries: map[string]retry{}}
-}
-
 // Observe records a folder's entries, sorted by name.
 func (m *Machine) Observe(now time.Time, dir string, entries []Entry) {
 	f, h := &folder{entries: entries, stableSince: now}, fnv.New64a()

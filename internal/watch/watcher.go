@@ -86,7 +86,8 @@ type Watcher struct {
 // New returns a Watcher before its first scan.
 func New(c Config) *Watcher {
 	return &Watcher{
-		Config: c, machine: NewMachine(c.Settle, c.State), dirty: map[string]time.Time{}, polling: c.Notices == nil,
+		Config: c, dirty: map[string]time.Time{}, polling: c.Notices == nil,
+		machine:    &Machine{settle: c.Settle, state: c.State, folders: map[string]*folder{}, retries: map[string]retry{}},
 		unreadable: map[string]bool{}, reportedBusyVideos: map[string]bool{},
 	}
 }
