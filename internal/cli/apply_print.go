@@ -264,13 +264,10 @@ func withoutSecrets(environ []string) []string {
 	for _, s := range config.Settings() {
 		secret[s.Env] = s.Secret
 	}
-	var env []string
-	for _, kv := range environ {
-		if name, _, _ := strings.Cut(kv, "="); !secret[name] {
-			env = append(env, kv)
-		}
-	}
-	return env
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return secret[name]
+	})
 }
 
 type hook struct {

@@ -189,13 +189,8 @@ func demoEnviron(environ []string, root, url string) ([]string, error) {
 	if err := os.WriteFile(config, nil, 0o600); err != nil {
 		return nil, lang.Error("make the demo's configuration: %w", err)
 	}
-	var out []string
-	for _, kv := range environ {
-		if !strings.HasPrefix(kv, "ANIVAULT_") {
-			out = append(out, kv)
-		}
-	}
-	return append(out,
+	foreign := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, "ANIVAULT_") })
+	return append(foreign,
 		"ANIVAULT_CONFIG="+config, "ANIVAULT_TMDB_BASE_URL="+url, "ANIVAULT_TMDB_TOKEN=demo-token",
 		"ANIVAULT_STATE_DIR="+filepath.Join(root, "state"), "ANIVAULT_CACHE_DIR="+filepath.Join(root, "cache"),
 		"ANIVAULT_DATA_DIR="+filepath.Join(root, "data")), nil

@@ -163,12 +163,10 @@ func (d *doctor) run(ctx context.Context, cfg *config.Config, broken error, offl
 // fallbackConfig returns the default configuration with the user's folders from the environment. Doctor uses it if the
 // user's configuration is invalid.
 func fallbackConfig(f *factory) (*config.Config, error) {
-	var environ []string
-	for _, kv := range f.environ {
-		if name, _, _ := strings.Cut(kv, "="); !strings.HasPrefix(name, "ANIVAULT_") || strings.HasSuffix(name, "_DIR") {
-			environ = append(environ, kv)
-		}
-	}
+	environ := slices.DeleteFunc(slices.Clone(f.environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return strings.HasPrefix(name, "ANIVAULT_") && !strings.HasSuffix(name, "_DIR")
+	})
 	cfg, _, err := config.Load(config.Sources{File: os.DevNull, Environ: environ})
 	return cfg, err
 }

@@ -28,12 +28,7 @@ type Key struct {
 }
 
 // Secret returns the token or the v3 key.
-func (k Key) Secret() Secret {
-	if k.Token.IsSet() {
-		return k.Token
-	}
-	return k.APIKey
-}
+func (k Key) Secret() Secret { return cmp.Or(k.Token, k.APIKey) }
 
 // Fingerprint returns a hash that identifies the key without revealing it.
 func (k Key) Fingerprint() ratelimit.Fingerprint { return ratelimit.FingerprintOf(k.Secret().Reveal()) }

@@ -163,10 +163,7 @@ func answerOf(contentType, text string) func(*exchange) error {
 }
 
 func (g *Gateway) isolationReason() string {
-	if g.settings.Load().cfg.Coordinator == "redis" {
-		return "coordinator_lost"
-	}
-	return "store_alone"
+	return map[bool]string{true: "coordinator_lost", false: "store_alone"}[g.settings.Load().cfg.Coordinator == "redis"]
 }
 
 // serveHealth answers /healthz and /readyz. Trouble at TMDB does not make the gateway unready: a load balancer would

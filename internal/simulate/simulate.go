@@ -130,13 +130,10 @@ func checkFault(f upstream.Fault) error {
 
 // Presets returns the names of the scenarios that can be simulated, sorted.
 func Presets() []string {
-	var names []string
-	for _, name := range upstream.Presets() {
-		if s, err := upstream.Preset(name); err == nil && Check(s) == nil {
-			names = append(names, name)
-		}
-	}
-	return names
+	return slices.DeleteFunc(upstream.Presets(), func(name string) bool {
+		s, err := upstream.Preset(name)
+		return err != nil || Check(s) != nil
+	})
 }
 
 // MaxProcesses is the largest number of processes of a simulation.
