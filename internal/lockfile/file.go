@@ -142,13 +142,6 @@ func NewLivenessFile(path string, mode fs.FileMode) *LivenessFile {
 // TempPath returns the file's path until it is locked. If the process is killed before, the file stays there.
 func (a *LivenessFile) TempPath() string { return a.path + ".new" }
 
-// File returns the open file while it is locked, and nil otherwise.
-func (a *LivenessFile) File() *File {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.file
-}
-
 // Ensure creates and locks the file, unless it is already locked and still at its path.
 func (a *LivenessFile) Ensure() error {
 	a.mu.Lock()
@@ -156,7 +149,7 @@ func (a *LivenessFile) Ensure() error {
 	if a.file != nil && a.file.IsAtPath() {
 		return nil
 	}
-	a.closeFile()
+	closeFile(&a.file)
 	// Another process may take this one for dead, and lock or remove it before this one has locked it. Try again with
 	// growing pauses, because that process may be slow.
 	for pause := time.Millisecond; ; pause *= 2 {
@@ -182,16 +175,17 @@ func (a *LivenessFile) Close() {
 		return
 	}
 	os.Remove(a.path) // while it is locked, no other process can take the file over
-	a.closeFile()
+	closeFile(&a.file)
 	if !canRenameLocked {
 		os.Remove(a.path)
 	}
 }
 
-func (a *LivenessFile) closeFile() {
-	if a.file != nil {
-		a.file.Close()
-		a.file = nil
+// closeFile closes a file that is open, and sets it to nil.
+func closeFile(f **File) {
+	if *f != nil {
+		(*f).Close()
+		*f = nil
 	}
 }
 

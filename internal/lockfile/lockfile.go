@@ -129,7 +129,7 @@ func (l *Lock) Unlock() {
 		os.Remove(l.path) // while it is locked; waiting processes then notice that the file is gone
 	}
 	if l.opts.RemoveOnUnlock || unlockFile(l.file.File) != nil {
-		l.closeFile() // closing the file also unlocks it
+		closeFile(&l.file) // closing the file also unlocks it
 	}
 	if l.opts.RemoveOnUnlock && !canRenameLocked {
 		os.Remove(l.path) // fails while another process has the file open; that process will remove it
@@ -143,15 +143,8 @@ func (l *Lock) Unlock() {
 func (l *Lock) Close() {
 	<-l.turn
 	l.closed = true
-	l.closeFile()
+	closeFile(&l.file)
 	l.turn <- struct{}{}
-}
-
-func (l *Lock) closeFile() {
-	if l.file != nil {
-		l.file.Close()
-		l.file = nil
-	}
 }
 
 func (l *Lock) takeTurn(ctx context.Context, patience time.Duration) error {
@@ -171,7 +164,7 @@ func (l *Lock) takeTurn(ctx context.Context, patience time.Duration) error {
 		case <-ends.timer.C:
 			working := l.held.Load() || !l.isWaiting()
 			if patience <= 0 || ends.expired() && !working {
-				return l.busyError()
+				return l.wrapError(ErrBusy)
 			}
 		}
 	}
@@ -241,7 +234,7 @@ func (l *Lock) acquire(ctx context.Context, kind Kind, patience time.Duration) e
 		if l.file.IsAtPath() {
 			return nil
 		}
-		l.closeFile() // another process has removed or replaced the file
+		closeFile(&l.file) // another process has removed or replaced the file
 	}
 	return fmt.Errorf("lock %s: file is replaced all the time", l.path)
 }
@@ -261,14 +254,14 @@ func (l *Lock) tryLock(kind Kind) (bool, error) {
 // waitInKernel waits for the lock in the kernel, or joins the wait that an earlier caller has given up.
 func (l *Lock) waitInKernel(ctx context.Context, kind Kind, patience time.Duration) error {
 	if patience <= 0 {
-		return l.busyError()
+		return l.wrapError(ErrBusy)
 	}
 	ends := l.newPatienceTimer(patience)
 	defer ends.timer.Stop()
 	for {
 		w, mine := l.joinWait(kind)
 		if w == nil {
-			return l.busyError()
+			return l.wrapError(ErrBusy)
 		}
 		cause := l.awaitKernelWait(ctx, w, ends)
 		switch {
@@ -280,7 +273,7 @@ func (l *Lock) waitInKernel(ctx context.Context, kind Kind, patience time.Durati
 				w.file.Close()
 				return l.wrapError(w.err)
 			}
-			l.closeFile()
+			closeFile(&l.file)
 			l.file = w.file
 			return nil
 		}
@@ -299,7 +292,7 @@ func (l *Lock) awaitKernelWait(ctx context.Context, w *kernelWait, timer *patien
 			return ctx.Err()
 		case <-timer.timer.C:
 			if timer.expired() {
-				return l.busyError()
+				return l.wrapError(ErrBusy)
 			}
 		}
 	}
@@ -356,8 +349,6 @@ func (l *Lock) finishWait(w *kernelWait) {
 	l.mu.Unlock()
 	close(w.done)
 }
-
-func (l *Lock) busyError() error { return fmt.Errorf("lock %s: %w", l.path, ErrBusy) }
 
 func (l *Lock) wrapError(err error) error {
 	if err == nil {
