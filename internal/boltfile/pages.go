@@ -121,7 +121,11 @@ type page struct {
 	length       int64 // including overflow pages
 }
 
+// readHeader reads the header of a page that has not been visited yet.
 func (w *pageChecker) readHeader(id uint64) (page, error) {
+	if err := w.markVisited(id); err != nil {
+		return page{}, err
+	}
 	var b [pageHeaderSize]byte
 	if _, err := w.file.ReadAt(b[:], int64(id)*w.pageSize); err != nil {
 		return page{}, fmt.Errorf("read page %d: %w", id, err)
@@ -148,9 +152,6 @@ func (w *pageChecker) readPage(id uint64, p page) ([]byte, error) {
 func (w *pageChecker) checkTree(id uint64, isRoot bool, depth int) error {
 	if depth > maxTreeDepth {
 		return fmt.Errorf("the tree with page %d is deeper than %d pages", id, maxTreeDepth)
-	}
-	if err := w.markVisited(id); err != nil {
-		return err
 	}
 	p, err := w.readHeader(id)
 	if err != nil {
@@ -224,9 +225,6 @@ func (w *pageChecker) checkFreelist() error {
 	id := w.freelist
 	if id == noFreelist {
 		return nil
-	}
-	if err := w.markVisited(id); err != nil {
-		return err
 	}
 	p, err := w.readHeader(id)
 	if err != nil {
