@@ -43,9 +43,6 @@ var kinds = sync.OnceValue(func() map[string]FaultPoint {
 //go:embed kinds.txt
 var kindsText string
 
-// Kinds returns the names of the faults, sorted.
-func Kinds() []string { return slices.Sorted(maps.Keys(kinds())) }
-
 // Foreign reports whether the action answers with success and another server's page, such as a hotel's login page.
 func (a Action) Foreign() bool {
 	return a.Kind == "status" && a.Status < http.StatusMultipleChoices && (a.Body == "html" || a.Body == "captive")

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -184,23 +185,8 @@ func (m *Match) matches(r Request, seed uint64) bool {
 
 // matchesWildcard reports whether text matches a pattern in which * matches any text.
 func matchesWildcard(pattern, text string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == text
-	}
-	text, ok := strings.CutPrefix(text, parts[0])
-	if !ok {
-		return false
-	}
-	last := len(parts) - 1
-	for _, p := range parts[1:last] {
-		i := strings.Index(text, p)
-		if i < 0 {
-			return false
-		}
-		text = text[i+len(p):]
-	}
-	return strings.HasSuffix(text, parts[last])
+	matches, _ := regexp.MatchString("(?s)^"+strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*")+"$", text)
+	return matches
 }
 
 var bodyForms = []string{"json", "nosuccess", "html", "captive", "empty"}
@@ -233,7 +219,7 @@ func (s Scenario) Validate() error {
 
 func (f *Fault) validate() error {
 	if _, ok := kinds()[f.Do.Kind]; !ok {
-		return fmt.Errorf("kind %q is unknown: use one of %v", f.Do.Kind, Kinds())
+		return fmt.Errorf("kind %q is unknown: use one of %v", f.Do.Kind, slices.Sorted(maps.Keys(kinds())))
 	}
 	return cmp.Or(f.validateMatch(), f.validateKind(), f.Do.validate())
 }
