@@ -204,29 +204,25 @@ func animeRecords(a anime) []record {
 	for _, id := range a.MovieIDs {
 		out = append(out, record{bucketAnimeOfFilm, idKey(id, a.ID), nil})
 	}
-	for _, k := range exactKeys(a.Name) {
-		out = append(out, record{bucketListTitles, titleKey(k, a.ID), []byte(a.Name)})
-	}
-	for _, k := range looseKeys(a.Name) {
-		out = append(out, record{bucketListLooseTitles, titleKey(k, a.ID), []byte(a.Name)})
+	out = appendTitles(out, bucketListTitles, exactKeys(a.Name), a.ID, []byte(a.Name))
+	return appendTitles(out, bucketListLooseTitles, looseKeys(a.Name), a.ID, []byte(a.Name))
+}
+
+func appendTitles(out []record, b bucket, titles []string, id int, value []byte) []record {
+	for _, t := range titles {
+		out = append(out, record{b, titleKey(t, id), value})
 	}
 	return out
 }
 
 func titleRecords(t titleRow) []record {
-	var out []record
 	value := append([]byte{byte(t.kind), byte(min(len(t.language), 255))}, t.language[:min(len(t.language), 255)]...)
 	value = append(value, t.text...)
-	for _, k := range exactKeys(t.text) {
-		out = append(out, record{bucketAniDBTitles, titleKey(k, t.anime), value})
-	}
+	out := appendTitles(nil, bucketAniDBTitles, exactKeys(t.text), t.anime, value)
 	if t.kind == shortTitle {
 		return out
 	}
-	for _, k := range looseKeys(t.text) {
-		out = append(out, record{bucketAniDBLooseTitles, titleKey(k, t.anime), value})
-	}
-	return out
+	return appendTitles(out, bucketAniDBLooseTitles, looseKeys(t.text), t.anime, value)
 }
 
 func readTitle(value []byte) (titleRow, bool) {
@@ -248,10 +244,7 @@ func exportRecords(r exportRow) []record {
 	}
 	value := append(binary.BigEndian.AppendUint32(nil, math.Float32bits(float32(r.popularity))), text...)
 	out := []record{{ids, idKey(r.id), value}}
-	for _, k := range exactKeys(text) {
-		out = append(out, record{titles, titleKey(k, r.id), value})
-	}
-	return out
+	return appendTitles(out, titles, exactKeys(text), r.id, value)
 }
 
 func readExportValue(value []byte) (popularity float64, text string, ok bool) {

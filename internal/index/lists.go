@@ -206,8 +206,7 @@ func (n *idNumber) UnmarshalJSON(text []byte) error {
 // readAnimeIDs yields every row that has AniDB's id and another one. The input is a JSON array of objects, as in
 // Fribb's anime-list-full.json; other fields are ignored.
 func readAnimeIDs(r io.Reader, yield func(IDs) error) error {
-	in := &limitedReader{r: r, tooLarge: errLargeElement} // the limit applies to each row
-	in.left = maxElementSize
+	in := &limitedReader{r, maxElementSize, errLargeElement} // the limit applies to each row
 	d := json.NewDecoder(in)
 	if start, err := d.Token(); err != nil || start != json.Delim('[') {
 		return errors.Join(errUnknownFormat, err)
