@@ -76,8 +76,7 @@ func (h animeOfEntry) onlyAnime() int {
 func movieNFO(d *tmdb.MovieDetails) *nfo.Entry {
 	return &nfo.Entry{
 		Kind: string(match.Movie), ID: d.ID, OriginalTitle: d.OriginalTitle, Plot: d.Overview, Premiered: d.ReleaseDate,
-		Runtime: d.Runtime, Genres: namesOf(d.Genres, genreName), Studios: namesOf(d.ProductionCompanies, companyName),
-		Status: d.Status,
+		Runtime: d.Runtime, Genres: namesOf(d.Genres), Studios: namesOf(d.ProductionCompanies), Status: d.Status,
 		Poster: stringOrEmpty(d.PosterPath), Fanart: stringOrEmpty(d.BackdropPath),
 	}
 }
@@ -85,7 +84,7 @@ func movieNFO(d *tmdb.MovieDetails) *nfo.Entry {
 func seriesNFO(d *tmdb.TVDetails) *nfo.Entry {
 	n := &nfo.Entry{
 		Kind: string(match.TV), ID: d.ID, OriginalTitle: d.OriginalName, Plot: d.Overview, Premiered: d.FirstAirDate,
-		Genres: namesOf(d.Genres, genreName), Studios: namesOf(d.ProductionCompanies, companyName), Status: d.Status,
+		Genres: namesOf(d.Genres), Studios: namesOf(d.ProductionCompanies), Status: d.Status,
 		Poster: stringOrEmpty(d.PosterPath), Fanart: stringOrEmpty(d.BackdropPath),
 	}
 	if len(d.EpisodeRunTime) > 0 {
@@ -102,19 +101,15 @@ func seriesNFO(d *tmdb.TVDetails) *nfo.Entry {
 	return n
 }
 
-func namesOf[T any](list []T, name func(T) string) []string {
+func namesOf(list []tmdb.Named) []string {
 	var out []string
 	for _, v := range list {
-		if n := name(v); n != "" {
-			out = append(out, n)
+		if v.Name != "" {
+			out = append(out, v.Name)
 		}
 	}
 	return out
 }
-
-func genreName(g tmdb.Genre) string { return g.Name }
-
-func companyName(c tmdb.Company) string { return c.Name }
 
 func stringOrEmpty(p *string) string { return *cmp.Or(p, new(string)) }
 

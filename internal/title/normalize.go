@@ -156,7 +156,7 @@ func Script(s string) string {
 			}
 		case isKana(r):
 			kana++
-		case isHangul(r):
+		case isHangulSyllable(r), r >= 0x1100 && r <= 0x11FF, r >= 0x3130 && r <= 0x318F:
 			hangul++
 		case unicode.Is(unicode.Han, r):
 			han++
@@ -183,10 +183,6 @@ func Script(s string) string {
 
 func isKana(r rune) bool {
 	return r >= 0x3041 && r <= 0x3096 || r >= 0x30A1 && r <= 0x30FA || r >= 0xFF66 && r <= 0xFF9D && r != 0xFF70
-}
-
-func isHangul(r rune) bool {
-	return isHangulSyllable(r) || r >= 0x1100 && r <= 0x11FF || r >= 0x3130 && r <= 0x318F
 }
 
 func isHangulSyllable(r rune) bool { return r >= hangulBase && r <= hangulLast }
