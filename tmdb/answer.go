@@ -91,7 +91,11 @@ func decodeResponse(req *http.Request, resp *http.Response, body []byte) (any, e
 // Decode decodes the body of a response to path: for "/3/tv/1" it returns a *[TVDetails]. It fails if the body does not
 // have the type or the id that belongs to the path.
 func Decode(path string, body []byte) (any, error) {
-	out, ids := newAnswerFor(path)
+	var out answerChecker = &untypedAnswer{}
+	e, ids := findEndpoint(path)
+	if e != nil && e.answer != nil {
+		out = e.answer()
+	}
 	if err := json.Unmarshal(body, out); err != nil {
 		return nil, err
 	}

@@ -135,14 +135,6 @@ func matchesSegment(pattern, segment string) bool {
 	return segment == pattern
 }
 
-// newAnswerFor returns an empty value to decode the response for path into, and the ids in path.
-func newAnswerFor(path string) (answerChecker, []string) {
-	if e, ids := findEndpoint(path); e != nil && e.answer != nil {
-		return e.answer(), ids
-	}
-	return &untypedAnswer{}, nil
-}
-
 // untypedAnswer is a response for a path without a type: any JSON array, or an object that has members.
 type untypedAnswer struct{ json.RawMessage }
 
