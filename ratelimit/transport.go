@@ -184,7 +184,7 @@ func (t *Transport) send(c *call, p *Permit, req *http.Request) (*http.Response,
 	default:
 		e.Outcome = t.classify(req, resp, body, err)
 		if e.Outcome == Network {
-			e.Connection = w.connection()
+			e.Connection = uint64(w.conn.Load())
 		}
 		if t.Verdict != nil && resp != nil {
 			e.Key = t.Verdict(req, resp, body)
@@ -216,8 +216,6 @@ func (w *requestTrace) trace(ctx context.Context) context.Context {
 		WroteHeaders: func() { w.wroteHeaders.Store(true) },
 	})
 }
-
-func (w *requestTrace) connection() uint64 { return uint64(w.conn.Load()) }
 
 func (t *Transport) classify(req *http.Request, resp *http.Response, body []byte, err error) Outcome {
 	if t.Classify != nil {

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	_ "embed" // the table of settings
 	"errors"
 	"fmt"
@@ -201,17 +200,6 @@ func (f Field) text(t *Tuning) string {
 	return FormatDuration(time.Duration(math.Round(f.value(t) * float64(time.Second))))
 }
 
-func (f Field) setDefault(t *Tuning) {
-	switch p := f.pointer(t).(type) {
-	case *float64:
-		*p = cmp.Or(*p, *f.pointer(&defaults).(*float64))
-	case *int:
-		*p = cmp.Or(*p, *f.pointer(&defaults).(*int))
-	case *time.Duration:
-		*p = cmp.Or(*p, *f.pointer(&defaults).(*time.Duration))
-	}
-}
-
 // check returns an error for a value out of range. It accepts zero where zero is the default.
 func (f Field) check(t *Tuning) error {
 	ok := f.value(t) == 0 && f.value(&defaults) == 0 || f.inRange(f.value(t))
@@ -225,7 +213,7 @@ func (f Field) check(t *Tuning) error {
 }
 
 func (f Field) tuningError(value, reason string) *TuningError {
-	return &TuningError{Keys: []string{f.Key}, Values: []string{value}, Reason: reason, Remedy: "allowed is " + f.Range()}
+	return newTuningError(f.Key, value, reason, "allowed is "+f.Range())
 }
 
 func (f Field) inRange(v float64) bool { return v >= f.min && v <= f.max } // false for NaN

@@ -125,8 +125,11 @@ const (
 // step applies an event: it counts an answer as evidence, and makes the transition of the first rule that holds.
 func (m *machine) step(t *Tuning, now Stamp, v stepInput) (Transition, bool) {
 	m.learned.expire(now)
-	if v.trigger == onAnswer && !m.recordAnswer(t, now, &v) {
-		return Transition{}, false
+	if v.trigger == onAnswer {
+		evidence := m.countAnswer(t, now, &v)
+		if m.updateProbing(t); !evidence {
+			return Transition{}, false
+		}
 	}
 	f := ruleInput{stepInput: v, m: m, t: t, now: now}
 	if v.trigger == onAnswer {
@@ -145,13 +148,7 @@ func (m *machine) step(t *Tuning, now Stamp, v stepInput) (Transition, bool) {
 	return Transition{}, false
 }
 
-// recordAnswer counts an answer. It reports whether the answer is evidence, so that rules must be checked.
-func (m *machine) recordAnswer(t *Tuning, now Stamp, v *stepInput) bool {
-	evidence := m.countAnswer(t, now, v)
-	m.updateProbing(t)
-	return evidence
-}
-
+// countAnswer counts an answer. It reports whether the answer is evidence, so that rules must be checked.
 func (m *machine) countAnswer(t *Tuning, now Stamp, v *stepInput) bool {
 	e := &v.event
 	if e.Connection != 0 && e.Outcome == Network {

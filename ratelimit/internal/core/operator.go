@@ -181,16 +181,11 @@ func checkOverrides(overrides map[string]override) error {
 	for _, o := range overrides {
 		f, ok := FieldByKey(o.key)
 		if !ok {
-			return &TuningError{
-				Keys: []string{truncate(o.key)}, Values: []string{"?"},
-				Reason: "there is no such setting", Remedy: "see Fields for all settings",
-			}
+			return newTuningError(truncate(o.key), "?", "there is no such setting", "see Fields for all settings")
 		}
 		if f.Key == processesKey {
-			return &TuningError{
-				Keys: []string{f.Key}, Values: []string{o.value},
-				Reason: "is read when a process starts", Remedy: "change it in the configuration and start the process again",
-			}
+			return newTuningError(f.Key, o.value, "is read when a process starts",
+				"change it in the configuration and start the process again")
 		}
 		if err := f.set(&t, o.value); err != nil {
 			return err
@@ -228,16 +223,11 @@ func setAccountField(l *accountLimits, key, value string) error {
 		for _, f := range accountFields {
 			keys = append(keys, f.Key)
 		}
-		return &TuningError{
-			Keys: []string{truncate(key)}, Values: []string{truncate(value)}, Reason: "there is no such limit of an account",
-			Remedy: "there are " + strings.Join(keys, ", "),
-		}
+		return newTuningError(truncate(key), truncate(value), "there is no such limit of an account",
+			"there are "+strings.Join(keys, ", "))
 	}
 	if f := accountFields[i]; !l.set(key, strings.TrimSpace(value)) {
-		return &TuningError{
-			Keys: []string{key}, Values: []string{strconv.Quote(truncate(value))}, Reason: "cannot be used",
-			Remedy: "allowed is " + f.Allowed,
-		}
+		return newTuningError(key, strconv.Quote(truncate(value)), "cannot be used", "allowed is "+f.Allowed)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"time"
 )
@@ -56,8 +57,11 @@ func Default() Tuning { return defaults }
 
 // WithDefaults returns the tuning with the default in place of every zero field.
 func (t Tuning) WithDefaults() Tuning {
-	for i := range fields {
-		fields[i].setDefault(&t)
+	own, usual := reflect.ValueOf(&t).Elem(), reflect.ValueOf(defaults)
+	for i := range own.NumField() {
+		if own.Field(i).IsZero() {
+			own.Field(i).Set(usual.Field(i))
+		}
 	}
 	return t
 }
@@ -77,6 +81,10 @@ type TuningError struct {
 	Values []string // the values of the keys, in the same order
 	Reason string   // what is wrong
 	Remedy string   // what to do
+}
+
+func newTuningError(key, value, reason, remedy string) *TuningError {
+	return &TuningError{Keys: []string{key}, Values: []string{value}, Reason: reason, Remedy: remedy}
 }
 
 // Error implements error: "rate_base=50 with ceiling=40: a rate above the ceiling ...; lower ...".

@@ -293,15 +293,6 @@ func (n *warningLog) warn(w *StoreWarning) bool {
 	return true
 }
 
-func (s *Store) sendWarnings(warnings []error) {
-	if s.opts.OnWarning == nil {
-		return
-	}
-	for _, w := range warnings {
-		s.opts.OnWarning(w)
-	}
-}
-
 // recordDuration records how long an update took. It warns if over 1 % exceed Patience within slowPeriod.
 func (s *Store) recordDuration(start, end time.Time) {
 	n, limit, event := &s.warnings, s.opts.Patience, "lock_slow"

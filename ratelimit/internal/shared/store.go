@@ -93,6 +93,9 @@ func New(b Backend, opts Options) *Store {
 	if opts.Now == nil {
 		opts.Now = core.SystemInstant
 	}
+	if opts.OnWarning == nil {
+		opts.OnWarning = func(error) {}
+	}
 	opts.Processes = cmp.Or(max(opts.Processes, 0), defaultProcesses)
 	opts.Patience = cmp.Or(max(opts.Patience, 0), DefaultPatience)
 	s := &Store{
@@ -202,7 +205,9 @@ func (s *Store) leadBatch(ctx context.Context, r *request, waited bool) error {
 		}
 	}
 	<-s.turn
-	s.sendWarnings(warnings)
+	for _, w := range warnings {
+		s.opts.OnWarning(w)
+	}
 	return r.result()
 }
 
