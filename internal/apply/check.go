@@ -128,8 +128,7 @@ func (c *planChecker) addDir(full string, parent int, name string) int {
 		c.folderStates[i].problem, d.New = c.folderStates[parent].problem, true
 		return i
 	}
-	c.folders.trim()
-	dir, err := c.folders.get(i)
+	dir, err := c.folders.getAndTrim(i)
 	var info Info
 	if err == nil {
 		info, err = dir.Stat()
@@ -182,8 +181,7 @@ func (c *planChecker) checkSource(it *plannedOp, open *folderCache) *Problem {
 	if c.run.Dirs[o.From.Dir].New {
 		return newProblem(CodeChanged)
 	}
-	open.trim()
-	dir, err := open.get(o.From.Dir)
+	dir, err := open.getAndTrim(o.From.Dir)
 	if err != nil {
 		return asProblem(err)
 	}

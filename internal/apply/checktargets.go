@@ -39,8 +39,7 @@ func (c *planChecker) checkTarget(it *plannedOp) *Problem {
 	if c.run.Dirs[o.To.Dir].New {
 		return c.prepareNFO(it)
 	}
-	c.folders.trim()
-	dir, err := c.folders.get(o.To.Dir)
+	dir, err := c.folders.getAndTrim(o.To.Dir)
 	if err != nil {
 		return asProblem(err)
 	}
@@ -65,8 +64,7 @@ func (c *planChecker) checkReadable(o *op) *Problem {
 	if !o.copiesContent() {
 		return nil
 	}
-	c.folders.trim()
-	dir, err := c.folders.get(o.From.Dir)
+	dir, err := c.folders.getAndTrim(o.From.Dir)
 	if err != nil {
 		return asProblem(err)
 	}
@@ -216,8 +214,7 @@ func (c *planChecker) checkSpellings() {
 		}
 	}
 	for _, at := range slices.Sorted(maps.Keys(fresh)) {
-		c.folders.trim()
-		dir, err := c.folders.get(at)
+		dir, err := c.folders.getAndTrim(at)
 		if err != nil {
 			continue // checkTarget has refused the operations in this folder
 		}

@@ -347,8 +347,7 @@ func (x *execution) recordFolderTimes() {
 		if !touched || x.run.Dirs[i].New {
 			continue
 		}
-		x.dirs.trim()
-		if dir, err := x.dirs.get(i); err == nil {
+		if dir, err := x.dirs.getAndTrim(i); err == nil {
 			if info, err := dir.Stat(); err == nil {
 				x.journal.appendMark(mark{Mark: markEndTime, Folder: new(i), Time: &info.MTime})
 			}
@@ -363,8 +362,7 @@ func (x *execution) restoreFolders(times bool) error {
 		if d.New || !x.touchedDirs[i] && !f.missing {
 			continue
 		}
-		x.dirs.trim()
-		dir, err := x.dirs.get(i)
+		dir, err := x.dirs.getAndTrim(i)
 		if isMissing(err) || isNotFolder(err) {
 			continue // nothing was put back into this folder
 		}

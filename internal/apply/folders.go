@@ -56,8 +56,7 @@ func (f *folderCache) nearestExisting(i int) (int, Dir, error) {
 }
 
 func (f *folderCache) checkWritable(i int) *Problem {
-	f.trim()
-	dir, err := f.get(i)
+	dir, err := f.getAndTrim(i)
 	if err == nil {
 		err = dir.CheckWritable()
 	}
@@ -65,6 +64,12 @@ func (f *folderCache) checkWritable(i int) *Problem {
 		return asProblem(fmt.Errorf("%s: %w", f.run.dirPath(i), err))
 	}
 	return nil
+}
+
+// getAndTrim is get, after trim.
+func (f *folderCache) getAndTrim(i int) (Dir, error) {
+	f.trim()
+	return f.get(i)
 }
 
 // trim closes all folders except roots if too many are open. Roots stay open because their paths may meanwhile lead to
@@ -139,8 +144,7 @@ func (f *folderCache) restoreModes() error {
 		if !f.run.Dirs[i].New {
 			continue
 		}
-		f.trim()
-		dir, err := f.get(i)
+		dir, err := f.getAndTrim(i)
 		if err == nil {
 			err = f.inheritMode(i, dir)
 		}

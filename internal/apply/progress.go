@@ -123,12 +123,6 @@ func endWithCRC(text []byte) string {
 	return fmt.Sprintf(`,"crc":"%08x"}`, crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-func (m *mark) encode() []byte {
-	text, _ := json.Marshal(m) // a mark always has a JSON form
-	text = text[:len(text)-1]
-	return append(text, endWithCRC(text)+"\n"...)
-}
-
 // replay applies the marks and returns the offset for the next one. An incomplete last line comes from an interrupted
 // write, and the next mark overwrites it. Other unreadable lines are counted as damaged and skipped.
 func (p *progress) replay(text []byte) (end int) {
@@ -207,7 +201,9 @@ func (j *journal) appendMark(m mark) {
 	j.appending.Lock()
 	defer j.appending.Unlock()
 	j.progress.applyMark(&m)
-	text := m.encode()
+	text, _ := json.Marshal(&m) // a mark always has a JSON form
+	text = text[:len(text)-1]
+	text = append(text, endWithCRC(text)+"\n"...)
 	if _, err := j.file.WriteAt(text, j.nextOffset); err != nil {
 		j.err = cmp.Or(j.err, err)
 		return

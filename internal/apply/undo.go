@@ -167,8 +167,7 @@ func (x *execution) compareFolders() {
 		if x.run.Dirs[i].New {
 			continue
 		}
-		x.dirs.trim()
-		dir, err := x.dirs.get(i)
+		dir, err := x.dirs.getAndTrim(i)
 		if err != nil {
 			if isMissing(err) && !f.missing {
 				x.journal.appendMark(mark{Mark: markMissing, Folder: new(i)})
