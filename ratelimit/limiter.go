@@ -49,7 +49,7 @@ type Limiter struct {
 	wake           <-chan struct{} // the store sends when this process should ask again; nil if it never does
 	minAskInterval time.Duration   // 0: no minimum
 	ownTuning      atomic.Pointer[Tuning]
-	accounts       atomic.Pointer[[]Account] // nil: SetAccounts was never called
+	accounts       atomic.Pointer[[]Account]
 	offline        bool
 	randFloat      func() float64
 	hooks          Hooks
@@ -88,10 +88,8 @@ func New(c Config) (*Limiter, error) {
 		store: c.Store, offline: c.Offline, randFloat: c.Rand, hooks: c.Hooks, queue: c.Queue, started: time.Now(),
 	}
 	l.ownTuning.Store(&c.Tuning)
-	if len(c.Accounts) > 0 {
-		if err := l.SetAccounts(c.Accounts); err != nil {
-			return nil, fmt.Errorf("make limiter: %w", err)
-		}
+	if err := l.SetAccounts(c.Accounts); err != nil {
+		return nil, fmt.Errorf("make limiter: %w", err)
 	}
 	l.lifetime, l.endLifetime = context.WithCancel(context.Background())
 	l.wantsGauges = c.Hooks.OnTransition != nil || c.Hooks.OnAnswer != nil || c.Hooks.OnWait != nil
@@ -372,12 +370,7 @@ func (l *Limiter) SetAccounts(list []Account) error {
 	return nil
 }
 
-func (l *Limiter) ownAccounts() []Account {
-	if list := l.accounts.Load(); list != nil {
-		return *list
-	}
-	return nil
-}
+func (l *Limiter) ownAccounts() []Account { return *l.accounts.Load() }
 
 // Rationed reports whether there is a budget or an account has a quota, so that requests may need a reservation.
 func (l *Limiter) Rationed() bool {

@@ -93,6 +93,9 @@ type kernelWait struct {
 // New returns the lock on the file at path. It does not create the file.
 func New(path string, opts Options) *Lock {
 	opts.Mode = cmp.Or(opts.Mode, 0o600)
+	if opts.LastUse == nil {
+		opts.LastUse = func() time.Time { return time.Time{} }
+	}
 	l := &Lock{path: path, opts: opts, turn: make(chan struct{}, 1)}
 	l.turn <- struct{}{}
 	return l
@@ -183,23 +186,16 @@ type patienceTimer struct {
 
 func (l *Lock) newPatienceTimer(patience time.Duration) *patienceTimer {
 	p := &patienceTimer{
-		patience: patience, step: patience / patienceSteps, lock: l, lastUse: l.lastUse(), startedAt: time.Now(),
+		patience: patience, step: patience / patienceSteps, lock: l, lastUse: l.opts.LastUse(), startedAt: time.Now(),
 	}
 	p.timer, p.firesAt = time.NewTimer(p.step), p.startedAt.Add(p.step)
 	return p
 }
 
-func (l *Lock) lastUse() time.Time {
-	if l.opts.LastUse == nil {
-		return time.Time{}
-	}
-	return l.opts.LastUse()
-}
-
 // expired ends a step and reports whether the patience has run out; otherwise it begins the next step. Patience starts
 // again if the lock was used meanwhile, or if this process was suspended and so can't judge the holder.
 func (p *patienceTimer) expired() bool {
-	now, use := time.Now(), p.lock.lastUse()
+	now, use := time.Now(), p.lock.opts.LastUse()
 	late := now.Sub(p.firesAt)
 	switch {
 	case !use.Equal(p.lastUse), late > suspendedDelay:

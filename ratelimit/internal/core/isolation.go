@@ -184,10 +184,9 @@ func (a *Isolation) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 }
 
 func (q *queue) dropReleased(owner uint64, heldQueue *queue) {
-	q.tickets = slices.DeleteFunc(
-		q.tickets,
-		func(t ticket) bool { return t.owner == owner && heldQueue.ticketIndex(t.number) < 0 },
-	)
+	q.tickets = slices.DeleteFunc(q.tickets, func(t ticket) bool {
+		return t.owner == owner && heldQueue.ticketIndex(t.number) < 0
+	})
 	q.leases = slices.DeleteFunc(q.leases, func(l lease) bool {
 		return l.owner == owner && !slices.ContainsFunc(heldQueue.leases, func(h lease) bool {
 			return h.permit == l.permit && h.epoch == l.epoch
