@@ -3,13 +3,166 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
+	"os"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
+
+// Options say which server to use and how.
+type Options struct {
+	Address      Address
+	Password     string // replaces the password of Address; "": no replacement
+	PasswordFile string // its first line is the password, read anew for each connection; "" or unreadable: Password
+	CA           []byte // PEM certificates of the authorities to trust with TLS; nil: the system's
+	Prefix       string // start of all keys; "": anivault
+	Upstream     string // scheme://host:port of the limited upstream; each upstream has keys of its own
+	Dir          string // a folder where this machine's processes find each other; "": each process counts as a machine
+
+	Turn    time.Duration // how long a process may have the turn; 0 means 250 ms
+	Timeout time.Duration // how long the server may take to answer; 0 means 250 ms
+
+	sinceBoot func() time.Duration // nil: the system's
+}
+
+const defaultTimeout = 250 * time.Millisecond
+
+func (o *Options) complete() {
+	o.Prefix = cmp.Or(o.Prefix, "anivault")
+	o.Turn, o.Timeout = cmp.Or(o.Turn, defaultTimeout), cmp.Or(o.Timeout, defaultTimeout)
+	if o.sinceBoot == nil {
+		o.sinceBoot = sinceBoot
+	}
+}
+
+func (o *Options) keyPrefix() string {
+	sum := sha256.Sum256([]byte(o.Upstream))
+	return o.Prefix + ":" + hex.EncodeToString(sum[:8]) + ":"
+}
+
+// quietLibrary silences the client library, which would log to stderr.
+var quietLibrary = sync.OnceFunc(func() { redis.SetLogger(noLog{}) })
+
+type noLog struct{}
+
+func (noLog) Printf(context.Context, string, ...any) {}
+
+func (o *Options) client() (*redis.Client, error) {
+	quietLibrary()
+	a := o.Address
+	ro := &redis.Options{
+		Network: a.network, Addr: a.addr, Username: a.user, Password: cmp.Or(o.Password, a.password), DB: a.db, Protocol: 2,
+		MaxRetries: -1, ContextTimeoutEnabled: true,
+		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout,
+		PoolSize: 4, PoolTimeout: o.Timeout, DisableIdentity: true,
+	}
+	if o.PasswordFile != "" {
+		ro.CredentialsProvider = func() (user, password string) {
+			text, _ := os.ReadFile(o.PasswordFile)
+			line, _, _ := strings.Cut(string(text), "\n")
+			return a.user, cmp.Or(strings.TrimRight(line, "\r"), ro.Password)
+		}
+	}
+	if !a.tls {
+		return redis.NewClient(ro), nil
+	}
+	host, _, _ := net.SplitHostPort(a.addr)
+	ro.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host}
+	if o.CA != nil {
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(o.CA) {
+			return nil, errors.New("has no certificate in PEM form")
+		}
+		ro.TLSConfig.RootCAs = pool
+	}
+	return redis.NewClient(ro), nil
+}
+
+// Address is the address of a server, made by ParseAddress. It is never printed with its user and password.
+type Address struct {
+	text           string // the address without user and password
+	network, addr  string
+	tls            bool
+	user, password string
+	db             int
+}
+
+// ParseAddress reads redis://[user[:password]@]host[:port][/db], rediss:// (TLS) or unix:///path[?db=0].
+func ParseAddress(text string) (Address, error) {
+	u, err := url.Parse(text)
+	if err != nil { // the error would quote the text with the password
+		return Address{}, errors.New(
+			"is no URL; a special character in a password has to be written as %XX, or use a password file")
+	}
+	a := Address{network: "tcp"}
+	db := strings.TrimPrefix(u.Path, "/")
+	switch u.Scheme {
+	case "redis", "rediss":
+		a.tls = u.Scheme == "rediss"
+		if u.Hostname() == "" || u.Opaque != "" {
+			return Address{}, errors.New("names no host; write redis://host:6379")
+		}
+		if u.RawQuery != "" {
+			return Address{}, errors.New(
+				"has a query, which means nothing here; the database's number is the path: redis://host:6379/0")
+		}
+		a.addr = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "6379"))
+		u.Host = a.addr
+	case "unix":
+		a.network, a.addr, db = "unix", u.Path, u.Query().Get("db")
+		if u.Host != "" || u.Path == "" {
+			return Address{}, errors.New("names no socket; write unix:///run/redis/redis.sock")
+		}
+	default:
+		return Address{}, errors.New("must begin with redis://, rediss:// or unix://")
+	}
+	if db != "" {
+		if a.db, err = strconv.Atoi(db); err != nil || a.db < 0 || a.db > 1<<20 {
+			return Address{}, fmt.Errorf("%q is not a database number; write 0 or leave it out", db)
+		}
+	}
+	if u.User != nil {
+		a.user = u.User.Username()
+		a.password, _ = u.User.Password()
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", "" // they may have secrets
+	if a.text = u.String(); a.network == "unix" && db != "" {
+		a.text += "?db=" + db
+	}
+	return a, nil
+}
+
+// Place returns host and port, or the socket's path, without user and password.
+func (a Address) Place() string { return a.addr }
+
+func (a Address) String() string { return a.text }
+
+// Format implements fmt.Formatter, so that every verb prints String.
+func (a Address) Format(f fmt.State, _ rune) { fmt.Fprint(f, a.String()) }
+
+// User returns the name of the user, "anivault" if the address has none.
+func (a Address) User() string { return cmp.Or(a.user, "anivault") }
+
+// Exposed reports whether others can read the traffic to the server: no TLS, and neither loopback nor a socket.
+func (a Address) Exposed() bool {
+	if a.tls || a.network == "unix" {
+		return false
+	}
+	host, _, _ := net.SplitHostPort(a.addr)
+	ip := net.ParseIP(host)
+	return host != "localhost" && (ip == nil || !ip.IsLoopback())
+}
 
 // scriptArgs and scriptHead are common to tryScript and commitScript. The scripts know nothing about the limiter. Their
 // keys are state (the value), turn (whose turn it is to write), line (who waits for it) and state:corrupt. After a
