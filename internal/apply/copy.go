@@ -70,10 +70,7 @@ func (w *worker) copyFile(o *op, dir Dir, from, to place, seen Info, returning b
 	}
 	if recorded == nil {
 		if recorded, err = w.createCopy(o, dir, from, into, unfinished, seen, returning); err != nil {
-			if p := removeFile(into, unfinished); p != nil {
-				return nil, p
-			}
-			return nil, asProblem(err)
+			return nil, cmp.Or(removeFile(into, unfinished), asProblem(err))
 		}
 		w.journal.appendMark(mark{Mark: kind, File: new(o.Index), Copy: recorded})
 		if err := w.journal.sync(); err != nil {

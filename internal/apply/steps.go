@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -307,10 +308,7 @@ func (w *worker) writeNFO(o *op) *Problem {
 	unfinished := w.run.unfinishedName(o.Index, false)
 	made, err := w.createNFO(o, into, unfinished)
 	if err != nil {
-		if p := removeFile(into, unfinished); p != nil {
-			return p
-		}
-		return asProblem(err)
+		return cmp.Or(removeFile(into, unfinished), asProblem(err))
 	}
 	p := w.publish(made, into, unfinished, o.To.Name)
 	if p != nil && p.Code == organize.CodeExists {

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -311,10 +312,8 @@ func (v *undoPreview) simulate(i int, a ruleAction, from, to place, info Info) *
 	default:
 		return nil
 	}
-	for _, dir := range []int{to.Dir, from.Dir} {
-		if p := v.checkWritable(dir); p != nil {
-			return p
-		}
+	if p := cmp.Or(v.checkWritable(to.Dir), v.checkWritable(from.Dir)); p != nil {
+		return p
 	}
 	v.holders[to], v.holders[from] = -1, i
 	if info.Links == 1 {
