@@ -101,9 +101,7 @@ func statusBetween(low, high int) func(exchange) bool {
 	return func(x exchange) bool { return x.status >= low && x.status <= high }
 }
 
-func hasErrorType[T error](x exchange) bool {
-	return errors.As(x.err, new(T))
-}
+func hasErrorType[T error](x exchange) bool { return errors.As(x.err, new(T)) }
 
 func matchesError(target error) func(exchange) bool {
 	return func(x exchange) bool { return errors.Is(x.err, target) }

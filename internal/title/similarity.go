@@ -1,6 +1,7 @@
 package title
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"math"
@@ -142,9 +143,7 @@ const maxWords = 64
 func splitTitle(n string) titleParts {
 	var p titleParts
 	words := strings.Fields(n)
-	if len(words) > maxWords {
-		words = words[:maxWords]
-	}
+	words = words[:min(len(words), maxWords)]
 	for i, w := range words {
 		if v := numberOf(w, i, len(words)); v != "" {
 			w = v
@@ -179,12 +178,7 @@ func numberOf(w string, i, n int) string {
 	return ""
 }
 
-func trimZeros(d string) string {
-	if t := strings.TrimLeft(d, "0"); t != "" {
-		return t
-	}
-	return "0"
-}
+func trimZeros(d string) string { return cmp.Or(strings.TrimLeft(d, "0"), "0") }
 
 var romans = map[string]string{
 	"ii": "2", "iii": "3", "iv": "4", "v": "5", "vi": "6", "vii": "7", "viii": "8", "ix": "9", "x": "10",

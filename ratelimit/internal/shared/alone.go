@@ -88,9 +88,7 @@ func (s *Store) leaveToMachine() {
 	}
 }
 
-func (s *Store) living() int {
-	return cmp.Or(max(s.Living(), 0), s.opts.Processes)
-}
+func (s *Store) living() int { return cmp.Or(max(s.Living(), 0), s.opts.Processes) }
 
 // shouldRetryShared reports whether to try the shared state again. A busy lock costs nothing to try.
 func (s *Store) shouldRetryShared() bool {
