@@ -10,7 +10,6 @@ import (
 
 	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/metrics"
-	"github.com/anivault/anivault/ratelimit"
 )
 
 type curve struct {
@@ -176,10 +175,6 @@ func (r *histories) takeSample(ctx context.Context, g Gateway, now time.Time) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.addSample(st, is, queue)
-}
-
-func (r *histories) addSample(st ratelimit.Status, is counts, queue float64) {
 	s := sample{at: is.at, running: float64(st.Running), limit: float64(st.Slots), queue: queue}
 	if span := is.at.Sub(r.lastCounts.at); !r.lastCounts.at.IsZero() && span > 0 {
 		s.sent = (is.sent - r.lastCounts.sent) / span.Seconds()

@@ -103,9 +103,6 @@ func (s *Server) Run(ctx context.Context) error {
 	return fmt.Errorf("serve the admin page on %s: %w", s.listener.Addr(), err)
 }
 
-// Close closes the address of a server on which Run was never called.
-func (s *Server) Close() error { return s.listener.Close() }
-
 type readKind struct {
 	schema.Operation
 	answer func(*Server, *http.Request) (any, error)

@@ -216,11 +216,8 @@ type Events struct {
 	lines []Event
 }
 
-// NewEvents returns Events that pass all lines on to next. redact removes secrets from a text; it may be nil.
+// NewEvents returns Events that pass all lines on to next. redact removes secrets from a text.
 func NewEvents(next slog.Handler, redact func(string) string) *Events {
-	if redact == nil {
-		redact = func(s string) string { return s }
-	}
 	return &Events{next: next, redact: redact}
 }
 
