@@ -280,7 +280,29 @@ type OverrideView struct {
 func ViewAccounts(cfg *config.Config, st ratelimit.Status) []AccountView {
 	list := []AccountView{}
 	for _, own := range cfg.EffectiveAccounts() {
-		list = append(list, viewAccount(st, own.Account))
+		v := st.ForAccount(own.Account)
+		best := v.Standing()
+		out := AccountView{
+			Name: v.Name, Priority: own.Priority, Enabled: v.Enabled, Standing: best.Standing.String(),
+			Since: ui.Timestamp(best.Since), Running: v.Running, Limit: v.Slots, KeyLimit: v.KeySlots, Rate: v.Rate,
+			Quota: ViewQuota(v.Quota, v.QuotaUsed, v.QuotaReserved, v.QuotaRenews), Keys: []KeyView{},
+			Overrides: ViewOverrides(v.Overrides),
+		}
+		for n, k := range v.Keys {
+			out.Keys = append(out.Keys, KeyView{n + 1, k.Standing.String(), ui.Timestamp(k.Since), k.Running})
+		}
+		switch {
+		case !v.Enabled && v.Overridden:
+			out.Standing, out.Since, out.Reason = "disabled", "", "by an operator"
+		case !v.Enabled:
+			out.Standing, out.Since, out.Reason = "disabled", "", "in the configuration"
+		case v.Unusable == ratelimit.ReasonNone && v.HasMachine && v.State != ratelimit.Normal:
+			out.Standing, out.Reason = v.State.String(), v.Cause.String()
+			out.Since, out.Until = ui.Timestamp(v.Since), ui.Timestamp(v.Until)
+		case v.Unusable == ratelimit.ReasonNone && v.HasMachine && v.Until.After(st.At):
+			out.Reason, out.Until = ratelimit.ReasonPause.String(), ui.Timestamp(v.Until)
+		}
+		list = append(list, out)
 	}
 	return list
 }
@@ -293,32 +315,6 @@ func AllUnusable(cfg *config.Config, st ratelimit.Status) bool {
 		blocked := v.HasMachine && (v.State == ratelimit.CacheOnly || v.Until.After(st.At))
 		return v.Unusable == ratelimit.ReasonNone && !blocked && (!v.Quota.On() || v.QuotaUsed < v.Quota.Requests)
 	})
-}
-
-func viewAccount(st ratelimit.Status, account ratelimit.Account) AccountView {
-	v := st.ForAccount(account)
-	best := v.Standing()
-	out := AccountView{
-		Name: v.Name, Priority: account.Priority, Enabled: v.Enabled, Standing: best.Standing.String(),
-		Since: ui.Timestamp(best.Since), Running: v.Running, Limit: v.Slots, KeyLimit: v.KeySlots, Rate: v.Rate,
-		Quota: ViewQuota(v.Quota, v.QuotaUsed, v.QuotaReserved, v.QuotaRenews), Keys: []KeyView{},
-		Overrides: ViewOverrides(v.Overrides),
-	}
-	for n, k := range v.Keys {
-		out.Keys = append(out.Keys, KeyView{n + 1, k.Standing.String(), ui.Timestamp(k.Since), k.Running})
-	}
-	switch {
-	case !v.Enabled && v.Overridden:
-		out.Standing, out.Since, out.Reason = "disabled", "", "by an operator"
-	case !v.Enabled:
-		out.Standing, out.Since, out.Reason = "disabled", "", "in the configuration"
-	case v.Unusable == ratelimit.ReasonNone && v.HasMachine && v.State != ratelimit.Normal:
-		out.Standing, out.Reason = v.State.String(), v.Cause.String()
-		out.Since, out.Until = ui.Timestamp(v.Since), ui.Timestamp(v.Until)
-	case v.Unusable == ratelimit.ReasonNone && v.HasMachine && v.Until.After(st.At):
-		out.Reason, out.Until = ratelimit.ReasonPause.String(), ui.Timestamp(v.Until)
-	}
-	return out
 }
 
 // ViewQuota returns the state of a budget, nil if there is none.

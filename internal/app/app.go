@@ -265,9 +265,6 @@ func (a *App) Orders(ctx context.Context, tv int) ([]decide.Order, error) {
 
 func (a *App) orderOf(tv int) string { return cmp.Or(a.deciders.PinnedOrder(tv), a.cfg.Match.Order) }
 
-// Offline reports whether the run may not use the network.
-func (a *App) Offline() bool { return a.opts.Offline }
-
 // Unauthorized returns the first error about a refused key, nil if TMDB refused none.
 func (a *App) Unauthorized() *tmdb.UnauthorizedError { return a.upstream.firstRefusal.Load() }
 

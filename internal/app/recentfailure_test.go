@@ -43,7 +43,7 @@ func TestABadQuestionIsRefusedForAMinute(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var bad recentFailureTransport
+				bad := recentFailureTransport{failures: map[string]recentFailure{}}
 				up := &tries{bad: &bad, outcomes: map[string][]ratelimit.Outcome{"/3/a": row.outcomes}}
 				bad.next = up
 				refused := func(path string) bool {
@@ -70,7 +70,7 @@ func TestABadQuestionIsRefusedForAMinute(t *testing.T) {
 
 // Who has no patience has one try. That says little to those who have more.
 func TestAnImpatientRequestRejectsOnlyRequestsLikeIt(t *testing.T) {
-	var bad recentFailureTransport
+	bad := recentFailureTransport{failures: map[string]recentFailure{}}
 	up := &tries{bad: &bad, outcomes: map[string][]ratelimit.Outcome{"/3/a": {ratelimit.Server}}}
 	bad.next = up
 	for i, row := range []struct {
@@ -88,7 +88,7 @@ func TestAnImpatientRequestRejectsOnlyRequestsLikeIt(t *testing.T) {
 }
 
 func TestFewBadQuestionsAreRemembered(t *testing.T) {
-	var bad recentFailureTransport
+	bad := recentFailureTransport{failures: map[string]recentFailure{}}
 	now := time.Now()
 	for i := range maxRecentFailures + 10 {
 		bad.remember(string(rune(i)), 0, now)

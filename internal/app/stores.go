@@ -81,16 +81,6 @@ func OpenCache(cfg *config.Config, memory int64, warn func(error)) (*cache.Store
 	})
 }
 
-// ReadCacheStats reads the cache's statistics without opening it for writing.
-func ReadCacheStats(ctx context.Context, cfg *config.Config) (cache.Stats, error) {
-	store, err := OpenCache(cfg, 0, func(error) {})
-	if err != nil {
-		return cache.Stats{}, err
-	}
-	s, err := store.Stats(ctx)
-	return s, errors.Join(err, store.Close())
-}
-
 func coordinatorOptions(cfg *config.Config) redisstore.Options {
 	u := cfg.TMDB.BaseURL
 	port := cmp.Or(u.Port(), map[string]string{"https": "443", "http": "80"}[u.Scheme])

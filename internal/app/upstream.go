@@ -40,7 +40,7 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	}
 	u := &Upstream{network: network, keyring: &keyring{}}
 	u.keyring.update(cfg.EffectiveAccounts())
-	var bad recentFailureTransport
+	bad := recentFailureTransport{failures: map[string]recentFailure{}}
 	unreachable := newGiveUpTransport(&bad)
 	base := signer{tmdb.NewWire(network), u.keyring}
 	if !cfg.AsksTMDB() {
@@ -255,9 +255,6 @@ func (b *recentFailureTransport) rejectedUntil(key string, maxWait time.Duration
 func (b *recentFailureTransport) remember(key string, maxWait time.Duration, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.failures == nil {
-		b.failures = map[string]recentFailure{}
-	}
 	if len(b.failures) >= maxRecentFailures {
 		maps.DeleteFunc(b.failures, func(_ string, q recentFailure) bool { return !now.Before(q.until) })
 	}

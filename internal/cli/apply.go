@@ -144,7 +144,7 @@ func (a *applyRun) carryOut(ctx context.Context, cfg *config.Config, plan *organ
 	if err := checkHook(cfg); err != nil {
 		return err
 	}
-	n := nfoBuilder{cfg: cfg, warn: func(err error) { a.f.warn("%v", err) }}
+	n := nfoBuilder{cfg: cfg, warn: func(err error) { a.f.warn("%v", err) }, apps: map[string]*app.App{}}
 	defer n.close()
 	var out *apply.Outcome
 	err := a.withEngine(ctx, cfg, func(e *apply.Engine) (_ *apply.Outcome, err error) {
@@ -235,12 +235,6 @@ func (a *applyRun) showProgress(p apply.Progress) {
 	}
 }
 
-func (a *applyRun) clearStatusLine() {
-	if a.statusLine != nil {
-		a.statusLine.Clear()
-	}
-}
-
 // estimateRemaining returns the remaining time, estimated by bytes if the run copies, else by files; 0 if unknown.
 func estimateRemaining(p apply.Progress, elapsed time.Duration) time.Duration {
 	done, all := float64(p.Files), float64(p.FilesTotal)
@@ -319,9 +313,6 @@ func (n *nfoBuilder) appFor(languages string) *app.App {
 	run, err := app.Open(&cfg, app.Options{Offline: true, Warn: n.warn})
 	if err != nil {
 		n.warn(err)
-	}
-	if n.apps == nil {
-		n.apps = map[string]*app.App{}
 	}
 	n.apps[languages] = run
 	return run

@@ -22,7 +22,7 @@ import (
 )
 
 func (a *applyRun) reportOutcome(ctx context.Context, out *apply.Outcome) error {
-	a.clearStatusLine()
+	a.statusLine.Clear()
 	s := summarizeRun(a, out)
 	var err error
 	if a.format == "ndjson" {

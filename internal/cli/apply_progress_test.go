@@ -70,7 +70,7 @@ func TestTheLineOfARunIsForTerminals(t *testing.T) {
 				statusLine: ui.NewStatus(f.streams, !f.quiet),
 			}
 			a.showProgress(apply.Progress{Files: 7, FilesTotal: 9})
-			a.clearStatusLine()
+			a.statusLine.Clear()
 			if drawn := strings.Contains(errs.String(), "7/9 files"); drawn != row.drawn || out.Len() > 0 {
 				t.Errorf("drawn: %v, on stdout: %q", drawn, out.String())
 			}

@@ -161,8 +161,6 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 
 func (f *factory) printJSON(v any) error { return f.encode(v, "") }
 
-func (f *factory) printIndentedJSON(v any) error { return f.encode(v, "  ") }
-
 func (f *factory) encode(v any, indent string) error {
 	enc := json.NewEncoder(f.streams.Out)
 	enc.SetEscapeHTML(false)

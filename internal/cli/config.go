@@ -62,7 +62,7 @@ func newConfigShow(f *factory) *cobra.Command {
 			settings = append(settings, jsonSetting{key, cmp.Or(v.Text, dirs[key]), v.Origin, v.Setting.Env})
 		}
 		if c.format == "json" {
-			return f.printIndentedJSON(settings)
+			return f.encode(settings, "  ")
 		}
 		var lines rows
 		for _, s := range settings {

@@ -67,7 +67,7 @@ func (a *applyRun) withEngine(
 		return err
 	}
 	a.statusLine = ui.NewStatus(a.f.streams, !a.f.quiet && !a.f.noProgress && a.format != "ndjson")
-	defer a.clearStatusLine()
+	defer a.statusLine.Clear()
 	a.lastProgress, e.Progress = time.Now(), a.showProgress
 	out, err := func() (*apply.Outcome, error) {
 		defer release()

@@ -51,12 +51,7 @@ type exitError struct {
 	hint lang.Text // advice to the user; "" to use the one of hintForError, if any
 }
 
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit status %d", e.code)
-	}
-	return e.err.Error()
-}
+func (e *exitError) Error() string { return e.Text().String() }
 
 func (e *exitError) Unwrap() error { return e.err }
 

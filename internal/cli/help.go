@@ -80,10 +80,7 @@ func writeUsage(f *factory, cmd *cobra.Command, out io.Writer, width int) {
 	}
 	switch {
 	case !cmd.HasParent():
-		names := make([]string, len(topics))
-		for i, t := range topics {
-			names[i] = t.name
-		}
+		names := mapped(topics, func(t topic) string { return t.name })
 		fmt.Fprint(out, lang.Sprintf("\nMore: %[1]s COMMAND --help\n      %[1]s help %[2]s|limiter\n",
 			cmd.Name(), strings.Join(names, "|")))
 	case cmd.HasAvailableSubCommands():

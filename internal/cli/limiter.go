@@ -154,9 +154,9 @@ func newLimiterRules(f *factory) *cobra.Command {
 			_, err := io.WriteString(f.streams.Out, strings.TrimPrefix(text.String(), "\n"))
 			return err
 		}
-		return f.printIndentedJSON(mapped(machine.Rules(), func(r machine.Rule) jsonRule {
+		return f.encode(mapped(machine.Rules(), func(r machine.Rule) jsonRule {
 			return jsonRule{fromStateNames(r), r.To.String(), r.Condition, r.Confirmation.String(), r.Reason.String()}
-		}))
+		}), "  ")
 	})
 }
 

@@ -170,10 +170,7 @@ func statusLine(at app.Progress, counts report.Summary, now time.Time, room int)
 func fitParts(parts []statusPart, room int) string {
 	parts = slices.DeleteFunc(parts, func(p statusPart) bool { return p.text == "" })
 	for {
-		texts := make([]string, len(parts))
-		for i, p := range parts {
-			texts[i] = lang.Say(p.text)
-		}
+		texts := mapped(parts, func(p statusPart) string { return lang.Say(p.text) })
 		line := strings.Join(texts, statusSeparator)
 		switch {
 		case room <= 0:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
@@ -295,7 +296,7 @@ func (o *organizeRun) finish(ctx context.Context, incomplete error) error {
 // plan makes the plan. Cached answers tell under which other titles the library may have a show, and which episode
 // groups it has.
 func (o *organizeRun) plan(ctx context.Context) *organize.Result {
-	cached := nfoBuilder{cfg: o.cfg, warn: func(err error) { o.f.warn("%v", err) }}
+	cached := nfoBuilder{cfg: o.cfg, warn: func(err error) { o.f.warn("%v", err) }, apps: map[string]*app.App{}}
 	defer cached.close()
 	return o.planner.Plan(func(e organize.Entry) *nfo.Entry {
 		return cached.loadEntry(ctx, &organize.NFOSpec{Entry: e})

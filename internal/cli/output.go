@@ -166,7 +166,7 @@ func newSchema(f *factory) *cobra.Command {
 		if i < 0 {
 			return usagef(allowedHint(names), "%q is not the name of a schema", c.args[0])
 		}
-		return f.printIndentedJSON(jsonSchemas[i].document())
+		return f.encode(jsonSchemas[i].document(), "  ")
 	})
 }
 

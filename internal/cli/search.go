@@ -60,7 +60,7 @@ func newSearch(f *factory) *cobra.Command {
 			w.Kind = match.Kind(cfg.Match.Type)
 		}
 		return withApp(c.cmd.Context(), f, cfg, offline, func(run *app.App) error {
-			return runSearch(c.cmd.Context(), f, run, w, c.format)
+			return runSearch(c.cmd.Context(), f, run, w, c.format, offline)
 		})
 	})
 	addRequestFlags(cmd, &offline)
@@ -133,7 +133,9 @@ func withApp(ctx context.Context, f *factory, cfg *config.Config, offline bool, 
 	return err
 }
 
-func runSearch(ctx context.Context, f *factory, run *app.App, w decide.TitleSearch, format string) error {
+func runSearch(
+	ctx context.Context, f *factory, run *app.App, w decide.TitleSearch, format string, offline bool,
+) error {
 	found, more, failed := run.Search(ctx, w)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -154,7 +156,7 @@ func runSearch(ctx context.Context, f *factory, run *app.App, w decide.TitleSear
 	}
 	if failed != nil {
 		switch code, why := run.Explain(failed); {
-		case !run.Offline():
+		case !offline:
 			return exitErrorf(exitIncomplete, code.Info().Next, "the results are incomplete: %s", why)
 		case len(found) == 0:
 			return exitErrorf(exitIncomplete, "leave out --offline to ask TMDB",

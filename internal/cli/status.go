@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -75,8 +76,10 @@ func readStatus(ctx context.Context, f *factory, cfg *config.Config, store ratel
 	if len(cfg.Accounts) > 1 {
 		view.accounts = app.ViewAccounts(cfg, st)
 	}
-	if s, err := app.ReadCacheStats(ctx, cfg); err == nil {
-		view.cache = &s
+	if answers, err := app.OpenCache(cfg, 0, func(error) {}); err == nil {
+		if s, err := answers.Stats(ctx); errors.Join(err, answers.Close()) == nil {
+			view.cache = &s
+		}
 	}
 	if view.runs, err = findUnfinishedRuns(ctx, cfg); err != nil && ctx.Err() == nil {
 		f.warn("%v", err)

@@ -31,16 +31,14 @@ func fileValue(file *viper.Viper, in source, s Setting) (string, error) {
 	if _, isText := raw.(string); s.Secret && kind == kindValue && !isText {
 		return "", &Error{Name: in.location(s.Key), Reason: "must be written in quotes, or YAML reads it as a number"}
 	}
-	if list, ok := raw.([]any); ok && s.Args {
+	if list, ok := raw.([]any); ok && (s.Args || s.List) {
 		texts, err := cast.ToStringSliceE(list)
-		if err != nil || len(texts) == 0 || texts[0] == "" {
+		switch {
+		case s.Args && (err != nil || len(texts) == 0 || texts[0] == ""):
 			return "", &Error{Name: in.location(s.Key), Reason: lang.Textf("must be %s", s.Allowed)}
-		}
-		return strings.Join(texts, argSeparator), nil
-	}
-	if list, ok := raw.([]any); ok && s.List {
-		texts, err := cast.ToStringSliceE(list)
-		if err != nil || slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, ",") }) {
+		case s.Args:
+			return strings.Join(texts, argSeparator), nil
+		case err != nil || slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, ",") }):
 			return "", &Error{Name: in.location(s.Key), Reason: lang.Textf("must be a list of single values: %s", s.Allowed)}
 		}
 		return strings.Join(texts, ","), nil

@@ -33,14 +33,6 @@ type settings struct {
 	isClosed      bool // tokens may be required, but clients.yaml can't be read
 }
 
-func (s *settings) clientNames() string {
-	var names []string
-	for _, c := range s.cfg.Serve.Clients {
-		names = append(names, c.Name)
-	}
-	return strings.Join(names, ",")
-}
-
 type client struct {
 	config.Client
 	class    class

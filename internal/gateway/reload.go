@@ -109,7 +109,11 @@ func (w *configWatcher) reload() {
 			taken.isClosed = unreadable != nil && len(taken.clientsByHash) == 0 && !taken.Anonymous
 			w.s.useSettings(taken)
 		}
-		g.log.Warn("reload_refused", slog.Any("error", err), slog.String("clients", g.settings.Load().clientNames()))
+		var names []string
+		for _, c := range g.settings.Load().cfg.Serve.Clients {
+			names = append(names, c.Name)
+		}
+		g.log.Warn("reload_refused", slog.Any("error", err), slog.String("clients", strings.Join(names, ",")))
 		if e, ok := errors.AsType[*config.Error](err); ok && filepath.IsAbs(e.Value) {
 			w.refused = []string{e.Value}
 			w.current = statFiles(old.cfg, e.Value)

@@ -109,8 +109,8 @@ func Style(enabled bool, attribute, s string) string {
 const eraseLine = "\r\x1b[K"
 
 // Status is a status line at the bottom of a terminal; Set redraws it. All other output to the terminal must go through
-// Out and Err, which remove the line until the next Set. Without a terminal it does nothing. All methods are safe for
-// concurrent use.
+// Out and Err, which remove the line until the next Set. Without a terminal it does nothing, nor does Clear
+// of a nil Status. All methods are safe for concurrent use.
 type Status struct {
 	enabled bool
 	streams Streams
@@ -138,7 +138,7 @@ func (s *Status) Enabled() bool { return s.enabled }
 // Set draws line, escaped and cut to the terminal's width; "" removes it. It does not draw after other output that did
 // not end with a newline. Errors of writing are ignored.
 func (s *Status) Set(line string) {
-	if !s.enabled {
+	if s == nil || !s.enabled {
 		return
 	}
 	room := s.Room()
