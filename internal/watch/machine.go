@@ -271,7 +271,7 @@ func ReadState(file, options string) (*State, error) {
 	s := NewState(options)
 	if json.Unmarshal(text, s) != nil || s.Version != stateVersion || s.Options != options || s.Folders == nil ||
 		s.Reported == nil {
-		return NewState(options), nil
+		return NewState(options), nil //nolint:nilerr // a missing file has no text, which is no state
 	}
 	return s, nil
 }
