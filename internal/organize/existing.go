@@ -331,9 +331,10 @@ func (v *video) isNamedBy(e *existingVideo) bool {
 }
 
 // labelAsVersion labels a video so that it differs from other versions, if the user wants versions and the media server
-// supports them. For a video that comes from a planned source, it reads the tags from the source's name.
+// supports them. For a video that comes from a planned source, it reads the tags from the source's name. A name of the
+// user's own templates that has the label's words needs none, and may be an episode's on any server.
 func (p *Planner) labelAsVersion(v *video, others []*existingVideo) bool {
-	if !p.opts.LabelVersions || v.work.Kind != "movie" && !p.opts.Layout.SupportsVersions {
+	if !p.opts.LabelVersions {
 		return false
 	}
 	group, planned := []*video{v}, slices.Concat(v.entry.videos, v.entry.filmVideos)
@@ -353,6 +354,12 @@ func (p *Planner) labelAsVersion(v *video, others []*existingVideo) bool {
 		return false
 	}
 	stem := v.stemWithoutLabel()
+	switch words := strings.Trim(labels[0], " -[]"); {
+	case p.opts.Layout.Name == CustomLayout && words != "" && strings.Contains(stem, words):
+		return true
+	case v.work.Kind != "movie" && !p.opts.Layout.SupportsVersions:
+		return false
+	}
 	v.label += labels[0]
 	v.setTarget(v.folder, stem)
 	return len(stem)+v.suffixLen() <= p.namers[v.target].maxName

@@ -52,6 +52,11 @@ func TestFilesAboutAFolderFollowItsEntry(t *testing.T) {
 			},
 		},
 		{
+			"a video among fonts is a video alone", nil, tree("/in/Show/Fonts/02.mkv", one.Path, "/out/"),
+			[]report.Record{tv("/in/Show/Fonts/02.mkv", 1, 2), one},
+			[]string{"link Show/Fonts/02.mkv > " + show + "S01E02 - Title 2.mkv", units[0]},
+		},
+		{
 			"sound in a folder of subtitles is its video's alone", nil,
 			tree("/in/Show/Subs/theme.mp3", "/in/Show/Subs/02.mkv", "/in/Show/01.mkv", "/out/"),
 			[]report.Record{tv("/in/Show/01.mkv", 1, 1), tv("/in/Show/Subs/02.mkv", 1, 2)},

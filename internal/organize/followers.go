@@ -78,8 +78,9 @@ func (f *extraPlacer) findFolderWideIn(dir *folder, source int) {
 		case item.Type == TypeDir && strings.EqualFold(name, fontsFolder):
 			of := p.folders.list(joinPath(dir.path, name))
 			for k := range of.items {
-				if of.items[k].Type == TypeRegular && !of.items[k].Ignored && !isNeverSidecar(of.items[k].Name) {
-					add(of, &of.items[k])
+				if font := &of.items[k]; font.Type == TypeRegular && !font.Ignored && !isNeverSidecar(font.Name) &&
+					!library.IsVideo(font.Name) {
+					add(of, font)
 				}
 			}
 		}

@@ -465,6 +465,23 @@ func TestPlans(t *testing.T) {
 			},
 		},
 		{
+			"versions of one's own names, a week apart",
+			func(o *Options) {
+				o.Layout, _ = NewLayout("custom", Templates{
+					Show: "{title}", Episode: "{title} S{season:2}E{episode:2}< {resolution}>",
+					Movie: "{title} ({year})/{title}< {resolution}>",
+				})
+				o.LabelVersions = true
+			},
+			tree("/in/a 720p.mkv", "/in/b.mkv", "/in/c 720p.mkv", "/out/Show/Season 01/Show S01E01 1080p.mkv",
+				"/out/Show/Season 01/Show S01E02.mkv", "/out/Film (2001)/Film 1080p.mkv"),
+			[]report.Record{tv("/in/a 720p.mkv", 1, 1), tv("/in/b.mkv", 1, 2), film("/in/c 720p.mkv", 7)},
+			[]string{
+				"link a 720p.mkv > Show/Season 01/Show S01E01 720p.mkv", "link c 720p.mkv > Film (2001)/Film 720p.mkv",
+				"exists /in/b.mkv (/out/Show/Season 01/Show S01E02.mkv)",
+			},
+		},
+		{
 			"what is left, and why", nil,
 			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/in/d.mkv", "/in/e.mkv", "/in/f.mkv", "/in/g.mkv -> /x", "/in/h.mkv",
 				"/in/k.mkv", "/else/m.mkv", "/out/"),
