@@ -65,10 +65,14 @@ func TestAnExistingLibraryGetsNoDuplicates(t *testing.T) {
 		},
 		{
 			"each episode in a folder of its own", nil,
-			tree("/in/c.mkv", "/out/"+ours+"/S01E01 - One/x.mkv", "/out/"+ours+"/Show - S01E02/y.mkv",
+			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/out/"+ours+"/S01E01 - One/x.mkv", "/out/"+ours+"/Show - S01E02/y.mkv",
 				"/out/"+ours+"/1x03/z.mkv"),
-			[]report.Record{tv("/in/c.mkv", 1, 4)},
-			[]string{"link c.mkv > " + ours + "/Season 01/Show (2020) S01E04 - Title 4.mkv"},
+			[]report.Record{tv("/in/c.mkv", 1, 4), tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 3)},
+			[]string{
+				"link c.mkv > " + ours + "/Season 01/Show (2020) S01E04 - Title 4.mkv",
+				"exists /in/a.mkv (/out/" + ours + "/S01E01 - One/x.mkv)",
+				"exists /in/b.mkv (/out/" + ours + "/1x03/z.mkv)",
+			},
 		},
 		{
 			"of two folders of one season the layout's own", nil,

@@ -240,6 +240,7 @@ func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	if p.isSeasonFolder() || p.isPartFolder() {
 		r.Part = cmp.Or(r.Part, f.Part)
 		useLeadingNumber(r, self)
+		useEpisodeFolder(r, &f)
 		return
 	}
 	if f.Title == "" {
@@ -288,6 +289,13 @@ func useLeadingNumber(r *Release, self *nameFacts) {
 		r.EpisodeTitle = strings.TrimPrefix(r.Title, r.Name[:n]+" ")
 	}
 	self.startsWithNumber = true
+}
+
+// useEpisodeFolder uses the number of a folder that holds only one episode, and has no title: "Show/S01E03/x.mkv".
+func useEpisodeFolder(r, f *Release) {
+	if len(r.Episodes)+len(r.Seasons) == 0 && len(f.Seasons) == 1 && len(f.Episodes) == 1 && f.Kind == Episode {
+		r.Seasons, r.Episodes, r.Kind = f.Seasons, f.Episodes, Episode
+	}
 }
 
 // useFolderTitles puts the folder's titles before the name's own. The numbers of a batch are those of all its files.

@@ -311,6 +311,10 @@ func TestFolders(t *testing.T) {
 		{"86/Season 1/86 - 05.mkv", "86 s1 e5 episode"},
 		{"Silver Rail/S01/[01] Night Train.mkv", "Silver Rail s1 e1 episode"},
 		{"Trains/2. Silver Rail (2009).mkv", "Silver Rail y2009 movie"},
+		{"Silver Rail (2011)/S01E03/video.mkv", "Silver Rail s1 e3 y2011 episode"},
+		{"Silver Rail (2011)/Season 1/1x03 - Night/Silver Rail.mkv", "Silver Rail s1 e3 y2011 episode"},
+		{"Silver Rail (2011)/S01E03/Silver Rail - 02.mkv", "Silver Rail s1 e2 y2011 episode"},
+		{"Silver Rail (2011)/S01E01-E12/Silver Rail.mkv", "Silver Rail s1 y2011"},
 	})
 }
 
