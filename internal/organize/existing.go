@@ -69,8 +69,8 @@ func (p *Planner) compareWithExisting() (renamed []*video) {
 }
 
 // appendSearched appends the folders that may already hold a video: its target folder, the folder of its work with
-// those in it, and for a film also the folder above and, for an edition, the film's folder without it,
-// because Radarr names only the file after it.
+// those in it and those of its seasons beside it, and for a film also the folder above and, for an edition, the film's
+// folder without it, because Radarr names only the file after it.
 func (d *folderIndex) appendSearched(out []*targetFolder, v *video) []*targetFolder {
 	e := v.entry
 	out = append(out, v.folder)
@@ -78,7 +78,7 @@ func (d *folderIndex) appendSearched(out []*targetFolder, v *video) []*targetFol
 		return out
 	}
 	if e.folders == nil {
-		e.folders = d.foldersWithin(v.target, e.folder, 2)
+		e.folders = slices.Concat(d.foldersWithin(v.target, e.folder, 2), d.seasonsBeside(v))
 	}
 	for _, at := range e.folders {
 		if at.path != v.folder.path {
@@ -90,6 +90,21 @@ func (d *folderIndex) appendSearched(out []*targetFolder, v *video) []*targetFol
 		if out = append(out, above); parseFolderName(path.Base(e.folder.path)).edition != "" {
 			for _, name := range d.findWorkFolders(d.contents(v.target, above), v, "", true) {
 				out = append(out, d.chooseTarget(v.target, joinPath(above.path, name)))
+			}
+		}
+	}
+	return out
+}
+
+// seasonsBeside returns the folders of single seasons beside a show's folder, such as "제목 2기" and "Show Season 2".
+func (d *folderIndex) seasonsBeside(v *video) (out []*targetFolder) {
+	above := d.chooseTarget(v.target, path.Dir(v.entry.folder.path))
+	for _, title := range slices.Concat(v.titles(), d.details(v.work.Entry).Titles) {
+		key := titleKey(title, "")
+		for _, name := range d.subfoldersBy(d.contents(v.target, above), seasonPrefix+key) {
+			at := d.chooseTarget(v.target, joinPath(above.path, name))
+			if v.work.Kind == "tv" && key != "" && !slices.Contains(out, at) && at != v.entry.folder {
+				out = append(out, d.foldersWithin(v.target, at, 1)...)
 			}
 		}
 	}

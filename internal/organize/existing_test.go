@@ -923,6 +923,32 @@ func TestSeasonsNamedByTheSequelsMarkGetNoDuplicates(t *testing.T) {
 	}
 }
 
+// A library may have a folder for each season, and none for the show.
+func TestSeasonsBesideTheShowsFolderGetNoDuplicates(t *testing.T) {
+	for _, row := range []struct{ library, want string }{
+		{"쇼 2기/03화.mkv", "exists"},
+		{"쇼 2기/쇼 2기 03화.mkv", "exists"},
+		{"쇼 시즌2/쇼 03화.mkv", "exists"},
+		{"Show Season 2/03.mkv", "exists"},
+		{"Show.S02.1080p.WEB-DL-GRP/Show.S02E03.1080p.mkv", "exists"},
+		{"쇼 2기/Disc 1/쇼 2기 03화.mkv", "exists"},
+		{"쇼 2기/04화.mkv", "link"},
+		{"쇼 3기/03화.mkv", "link"},
+		{"다른 쇼 2기/03화.mkv", "link"},
+		{"Season 2/03.mkv", "link"},
+	} {
+		t.Run(row.library, func(t *testing.T) {
+			p := NewPlanner(options(t, "jellyfin"), tree("/in/a.mkv", "/out/"+row.library))
+			r := tv("/in/a.mkv", 2, 3)
+			p.Add(&r)
+			got := planLines(p.Plan(func(Entry) *nfo.Entry { return &nfo.Entry{Titles: []string{"쇼", "!?"}} }))
+			if len(got) != 1 || !strings.HasPrefix(got[0], row.want+" ") {
+				t.Errorf("%q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
 // A season's folder may have thousands of videos, and a new release of each may arrive.
 func BenchmarkASeasonOfThousands(b *testing.B) {
 	var paths []string
