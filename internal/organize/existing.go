@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lazyregexp"
@@ -50,6 +51,7 @@ func (p *Planner) compareWithExisting() (renamed []*video) {
 		var others []*existingVideo
 		own := p.opts.Layout.hasOwnFolder(v.work.Kind) && v.entry.folder.path != "."
 		searched = p.folders.appendSearched(searched[:0], v)
+		p.folders.countInLibrary(v)
 		for _, at := range searched {
 			below, isShared := "", !own || v.work.Kind == "movie"
 			if own && IsBelow(at.path, v.entry.folder.path) {
@@ -306,6 +308,51 @@ func (d *folderIndex) holdsEpisode(f *folder, e *existingVideo, v *video, below 
 		return has(named)
 	}
 	return has(absolute)
+}
+
+// countInLibrary finds the season and number of an episode in a library that counts a season which TMDB does not have,
+// such as TVDB's second. It begins behind the library's last episode of the season before, where TMDB has a pause.
+func (d *folderIndex) countInLibrary(v *video) {
+	if v.work.Kind != "tv" || v.entry.order != orders.TMDB || v.named.Season != 1 || v.seasonInName > 0 {
+		return
+	}
+	numbers := d.numbersBySeason(v)
+	first, n := 1, v.named.Episodes[0]
+	for season := 1; slices.Contains(numbers[season], 1); season++ {
+		last := int(slices.Max(numbers[season]))
+		if n < first+last {
+			if season > 1 && !d.hasEpisode(v, season, 1) && d.isAfterPause(v, first) {
+				v.seasonInName, v.episodesInName = season, []float64{float64(n - first + 1)}
+			}
+			return
+		}
+		first += last
+	}
+}
+
+// numbersBySeason returns the episodes of each season in the folders of v's show.
+func (d *folderIndex) numbersBySeason(v *video) map[int][]float64 {
+	if v.entry.numbers == nil {
+		v.entry.numbers = map[int][]float64{}
+		for _, at := range v.entry.folders {
+			for _, e := range d.contents(v.target, at).existingVideos()[anyNumber] {
+				season, _ := e.Season()
+				v.entry.numbers[season] = append(v.entry.numbers[season], e.Episodes...)
+			}
+		}
+	}
+	return v.entry.numbers
+}
+
+// isAfterPause reports whether TMDB's first season goes on with an episode after more than six weeks.
+func (d *folderIndex) isAfterPause(v *video, n int) bool {
+	var dates [2]time.Time // zero if unknown
+	for _, at := range d.details(v.work.Entry).Episodes {
+		if i := at.Number - n + 1; at.Season == 1 && (i == 0 || i == 1) {
+			dates[i], _ = time.Parse(time.DateOnly, at.Aired)
+		}
+	}
+	return !dates[0].IsZero() && dates[1].Sub(dates[0]) > 45*24*time.Hour
 }
 
 // seasonOf returns the season of a video in a folder of v's show; -1 if neither its name nor the folder's says one.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/text/unicode/norm"
@@ -942,6 +943,55 @@ func TestSeasonsBesideTheShowsFolderGetNoDuplicates(t *testing.T) {
 			r := tv("/in/a.mkv", 2, 3)
 			p.Add(&r)
 			got := planLines(p.Plan(func(Entry) *nfo.Entry { return &nfo.Entry{Titles: []string{"쇼", "!?"}} }))
+			if len(got) != 1 || !strings.HasPrefix(got[0], row.want+" ") {
+				t.Errorf("%q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+// Sonarr counts seasons as TVDB does, and TMDB may join or split a season later.
+func TestALibraryWithASeasonThatTMDBLacksGetsNoDuplicates(t *testing.T) {
+	const lib = "/out/Show (2020) [tmdbid-1]/"
+	details := func(pause int, seasons ...int) *nfo.Entry {
+		e, day := &nfo.Entry{}, time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+		for season, count := range seasons {
+			for n := 1; n <= count; n++ {
+				if n == pause {
+					day = day.AddDate(0, 3, 0)
+				}
+				e.Episodes = append(e.Episodes, nfo.Episode{Season: 1 + season, Number: n, Aired: day.Format(time.DateOnly)})
+				day = day.AddDate(0, 0, 7)
+			}
+		}
+		return e
+	}
+	second := "Season 02/Show (2020) S02E03 - Title 3.mkv"
+	for _, row := range []struct {
+		name    string
+		first   int // episodes in the library's first season
+		library string
+		details *nfo.Entry
+		want    string
+	}{
+		{"counted on", 12, second, details(13, 24), "exists"},
+		{"without its own season", 12, "Season 02/03.mkv", details(13, 24), "exists"},
+		{"another episode", 12, "Season 02/Show S02E04.mkv", details(13, 24), "link"},
+		{"the first season is not complete", 11, second, details(13, 24), "link"},
+		{"no pause", 12, second, details(0, 24), "link"},
+		{"nothing known", 12, second, nil, "link"},
+		{"TMDB has the season", 12, second, details(13, 24, 12), "link"},
+		{"the first season has it", 15, second, details(13, 24), "exists"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			paths := []string{"/in/Show - 15.mkv", lib + "Season 02/Show S02E01.mkv", lib + row.library}
+			for n := 1; n <= row.first; n++ {
+				paths = append(paths, fmt.Sprintf("%sSeason 01/Show S01E%02d.mkv", lib, n))
+			}
+			p := NewPlanner(options(t, "jellyfin"), tree(paths...))
+			r := tv("/in/Show - 15.mkv", 1, 15)
+			p.Add(&r)
+			got := planLines(p.Plan(func(Entry) *nfo.Entry { return row.details }))
 			if len(got) != 1 || !strings.HasPrefix(got[0], row.want+" ") {
 				t.Errorf("%q, want %q", got, row.want)
 			}

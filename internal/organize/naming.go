@@ -30,6 +30,7 @@ type plannedEntry struct {
 	code       Code
 	why        lang.Text
 	folders    []*targetFolder       // the folder and those in it; nil until they are listed
+	numbers    map[int][]float64     // see numbersBySeason
 	seasons    map[int]*targetFolder // the folders of its seasons, once they are known
 	videos     []*video
 	filmVideos []*video // all files of the film, including editions in other folders
