@@ -133,6 +133,26 @@ func TestPreviewsOfAnEpisodeAreExtras(t *testing.T) {
 	})
 }
 
+func TestFootageOfAKoreanEpisodeIsAnExtra(t *testing.T) {
+	check(t, []row{
+		{"은빛 철도 3화 하이라이트.mkv", "은빛 철도 e3 EXTRA extra"},
+		{"은빛 철도 3회 비하인드 영상 1080p.mkv", "은빛 철도 e3 EXTRA extra"},
+		{"은빛 철도 2기 3화 [인터뷰].mkv", "은빛 철도 s2 e3 EXTRA extra"},
+		{"은빛 철도.E03.미방영분.1080p.mkv", "은빛 철도 e3 EXTRA extra"},
+		{"은빛 철도/3화 - 리뷰.mkv", "은빛 철도 e3 EXTRA extra"},
+		{"은빛 철도 3화 메이킹 필름.mkv", "은빛 철도 e3 PV extra"},
+		{"은빛 철도 NG 모음.mkv", "은빛 철도 NG 모음"},
+		{"은빛 철도 제작발표회.mkv", "은빛 철도 PV extra"},
+		{"은빛 철도 3화 인터뷰의 밤.mkv", "은빛 철도 e3 episode"},
+		{"은빛 철도 - S01E03 - 인터뷰.mkv", "은빛 철도 s1 e3 episode"},
+		{"은빛 철도 3화 영상.mkv", "은빛 철도 e3 episode"},
+		{"인터뷰 3화.mkv", "인터뷰 e3 episode"},
+		{"은빛과의 인터뷰 (1994).mkv", "은빛과의 인터뷰 y1994 movie"},
+		{"은빛 철도 비하인드 3화.mkv", "은빛 철도 비하인드 e3 episode"},
+		{"은빛 철도/비하인드/01.mkv", "은빛 철도 e1 extra"},
+	})
+}
+
 func TestTextAfterASpecialIsItsTitle(t *testing.T) {
 	for name, want := range map[string]string{
 		"Silver Rail OVA Night Train.mkv":          "Night Train",

@@ -37,9 +37,31 @@ func (p *markerStage) findMarkers() {
 		}
 	}
 	p.markCounters()
+	p.tagFootage()
 	if i := p.episodeSpan.from - 1; len(p.episodes) == 1 && i >= 0 && p.w.isPlainNumber(i) &&
 		float64(p.w.tokens[i].num) == p.episodes[0] && (p.w.length(i) > 1 || isSpacedDash(p.w.gapBefore(i))) {
 		p.setEpisode(i, p.episodeSpan.to, p.episodes[0]) // its own title repeats the number: "Title - 07 - Episode 7"
+	}
+}
+
+// tagFootage tags the words after an episode that say that this is only footage of it: "3화 하이라이트", "E07.비하인드".
+func (p *markerStage) tagFootage() {
+	from := p.episodeSpan.to
+	if from == 0 || p.w.classAt(from-1) != cjk && !p.seasonSpan.empty() { // "S01E03 인터뷰" is more often its title
+		return
+	}
+	if from >= len(p.w.tokens) || !wordSets()["footage"][p.w.lower(from)] {
+		return
+	}
+	to := from + 1
+	for p.w.inSameBracket(from, to) && wordSets()["footagekind"][p.w.lower(to)] {
+		to++
+	}
+	if p.w.titleMayEndBefore(to) {
+		p.w.setTags(from, to, tagExtra)
+		for i := from; i < to; i++ {
+			p.w.tokens[i].word.value = cmp.Or(p.w.tokens[from].word.value, "EXTRA")
+		}
 	}
 }
 
