@@ -59,7 +59,9 @@ var numberRules = []rule[bareNumber, int]{
 		return (t == tagVideo || t == tagAudio || t == tagTech) && !b.neighbor(-1).weak &&
 			b.w.inSameBracket(b.index-1, b.index)
 	}, notEpisode},
-	{"a folder's number without a dash", func(b bareNumber) bool { return b.w.isFolder && !b.afterDash }, notEpisode},
+	{"a folder's number without a dash", func(b bareNumber) bool {
+		return b.w.isFolder && !b.afterDash && !(b.num == 1 && isRangeGap(b.gapAfter()) && b.neighbor(2).tag == tagEnd)
+	}, notEpisode},
 	{"a folder's number before the year", func(b bareNumber) bool {
 		return b.w.isFolder && b.beforeYear && b.digits == 4
 	}, notEpisode},

@@ -219,15 +219,16 @@ func (p lexer) lexCounter(t *token) int {
 	case strings.ContainsRune(episodeCounters, unit), unit == '부' && width > 1 && !isCJK(next):
 		t.tag = tagEpisode
 		end += p.readTotalSign(t, after)
+		if n := t.num; (p.w.isFolder || p.w.text[t.start-min(t.start, 1)] != ' ') && p.readWordForTotal(t) {
+			t.num, t.rangeEnd = 1, n
+		}
 	case isSeasonCounter(unit) && width <= 2:
 		t.tag = tagSeason
 	case width == 1 && (unit == '쿨' || unit == '부' && !isCJK(next)):
 		t.tag = tagPart
 	case unit == '부' && next == '작': // "16부작", "전16부작", "총 16부작"
-		if k := len(p.w.tokens) - 1; k >= 0 && strings.Contains("전 총", p.w.word(k)) {
-			p.w.tokens[k].tag = tagPromo
-		}
 		t.tag = tagPromo
+		p.readWordForTotal(t)
 		end += len("작")
 	case unit == '全' && t.start > 0 && p.readWhole(t, p.w.text[t.start-1]):
 	default:
@@ -238,6 +239,16 @@ func (p lexer) lexCounter(t *token) int {
 	}
 	t.end, t.class = end, cjk
 	return end
+}
+
+// readWordForTotal tags the word before the total t: "전 16부작", "총 20화". It reports whether there is one.
+func (p lexer) readWordForTotal(t *token) bool {
+	k := len(p.w.tokens) - 1
+	if k < 1 && t.tag == tagEpisode || k < 0 || !isOneOf(p.w.word(k), "전", "총") {
+		return false
+	}
+	p.w.tokens[k].tag = tagPromo
+	return true
 }
 
 // readWhole reads "24全" as episodes 1 to 24, and "-24全" as the end of a range.

@@ -63,6 +63,14 @@ func TestKoreanTotals(t *testing.T) {
 		{"은빛 철도 총 16부작/3회.mkv", "은빛 철도 e3 episode"},
 		{"은빛 철도 블루레이 합본/3회.mkv", "은빛 철도 e3 episode"},
 		{"은빛 대전 16부작 3회.mkv", "은빛 대전 e3 episode"},
+		{"은빛 철도 전20화/01.mkv", "은빛 철도 e1 episode"},
+		{"은빛 철도 전 20화 완결/은빛 철도 3화.mkv", "은빛 철도 e3 episode"},
+		{"은빛 철도 2기 총 12회/03.mkv", "은빛 철도 s2 e3 episode"},
+		{"은빛 철도 1-16 완/12.mkv", "은빛 철도 e12 episode"},
+		{"은빛 철도 01~16완결/3화.mkv", "은빛 철도 e3 episode"},
+		{"은빛 철도 전20화.mkv", "은빛 철도 e1-20 batch"},
+		{"은빛 총 3화.mkv", "은빛 총 e3 episode"},
+		{"은빛 대전 3화.mkv", "은빛 대전 e3 episode"},
 	})
 }
 
