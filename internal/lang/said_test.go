@@ -56,6 +56,30 @@ func TestEverythingSaidToPeopleIsInTheCatalogue(t *testing.T) {
 	}
 }
 
+// What is wrong with a Redis server or its address is said in Korean too, although its package does not use lang.
+func TestFaultsOfRedisAreInTheCatalogue(t *testing.T) {
+	said := regexp.MustCompile(`Text = (?:\w+, )?"([^"]+)"|\{"[A-Z][^"]*", \w+, "([^"]+)"\}|errors\.New\(\s*"([^"]+)"\)`)
+	exact, found := map[string]bool{}, 0
+	for _, e := range entries(t) {
+		exact[e.id] = true
+	}
+	for _, file := range []string{"check.go", "client.go"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "ratelimit", "redisstore", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range said.FindAllStringSubmatch(string(text), -1) {
+			found++
+			if s := m[1] + m[2] + m[3]; !exact[s] {
+				t.Errorf("%s: %q is not in the catalogue", file, s)
+			}
+		}
+	}
+	if found < 30 {
+		t.Errorf("found %d texts", found)
+	}
+}
+
 // entries returns what the catalogue has.
 func entries(t *testing.T) []message {
 	t.Helper()
