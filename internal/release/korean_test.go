@@ -161,6 +161,20 @@ func TestFootageOfAKoreanEpisodeIsAnExtra(t *testing.T) {
 	})
 }
 
+func TestKoreanEditions(t *testing.T) {
+	for name, want := range map[string]string{
+		"은빛 철도 감독판 (1982).mkv":            "Director's Cut",
+		"은빛 철도 (2001) 확장판 1080p.mkv":      "Extended",
+		"은빛.철도.확장판.2001.1080p.BluRay.mkv": "Extended",
+		"은빛 철도 (2001) [감독판].mkv":          "Director's Cut",
+		"은빛 철도 (2001).mkv":                "",
+	} {
+		if got := Parse(name); got.Edition != want || got.Title != "은빛 철도" {
+			t.Errorf("%s: got %q of %q, want %q", name, got.Edition, got.Title, want)
+		}
+	}
+}
+
 func TestTextAfterASpecialIsItsTitle(t *testing.T) {
 	for name, want := range map[string]string{
 		"Silver Rail OVA Night Train.mkv":          "Night Train",
