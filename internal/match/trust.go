@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -53,12 +54,16 @@ var doubts = []struct {
 		if !mayBeOtherSeason(p, at) && !p.mayCountWithinSequel(at) {
 			return false
 		}
-		others := slices.DeleteFunc(slices.Clone(p.episodes), func(s slot) bool { return s.season == at.season })
+		own := cmp.Or(p.season, at.season)
+		others := slices.DeleteFunc(slices.Clone(p.episodes), func(s slot) bool { return s.season == own })
 		return longestSeason(others) >= p.highestNumber()
 	}},
 	{"the title may belong to a later cour", 0.8, func(p *placer, at placement) bool {
-		return at.method == viaFirstSeason && mayBeOtherSeason(p, at) &&
-			len(splitRuns(seasonSlots(p.episodes, at.season), courPause)) > 1
+		later := func(run []slot) bool {
+			return run[0] != p.episodes[0] && (len(run) >= p.highestNumber() || !p.statesSeason())
+		}
+		return (at.method == viaFirstSeason && mayBeOtherSeason(p, at) || p.mayCountWithinSequel(at)) &&
+			slices.ContainsFunc(splitRuns(seasonSlots(p.episodes, at.season), courPause), later)
 	}},
 	{"the title may belong to a special", 0.6, func(p *placer, at placement) bool {
 		if at.method == viaOnlyLongSeason { // TMDB may list one special for a work of several parts
@@ -83,8 +88,15 @@ var doubts = []struct {
 			p.hasEnoughSpecials() && slices.ContainsFunc(p.specials, mayBe)
 	}},
 	{"the year may belong to a later season or cour", 0.5, func(p *placer, at placement) bool {
-		if at.method != viaFirstSeason && at.method != viaYearRun || p.rel.Year == 0 || p.statesSeason() ||
-			at.season != p.episodes[0].season {
+		if p.rel.Year == 0 || at.season != p.episodes[0].season {
+			return false
+		}
+		if p.statesSeason() { // "Title (2024) S01E02" of a run that began in 2024
+			has := func(run []slot) bool { return len(run) >= p.highestNumber() }
+			return at.method == viaSeason && p.year > p.entry.Year && !airedInYear(at.slots, p.year) &&
+				slices.ContainsFunc(runsStartingIn(p.year, splitRuns(seasonSlots(p.episodes, at.season), courPause)), has)
+		}
+		if at.method != viaFirstSeason && at.method != viaYearRun {
 			return false
 		}
 		stating := func(t entryTitle) bool {
@@ -188,17 +200,20 @@ func (p *placer) applyDoubts(at placement) placement {
 	return at
 }
 
-// mayBeOtherSeason reports whether the title may mean another season: the name states neither season nor year, and on
-// TMDB the title is only an alternative one that does not say which season it belongs to.
+// mayBeOtherSeason reports whether the title may mean another season: the name states neither season nor year, and the
+// title does not say which season it belongs to.
 func mayBeOtherSeason(p *placer, at placement) bool {
+	return (at.method == viaFirstSeason || at.method == viaOverallPosition) && !p.statesSeason() &&
+		!yearSelectsSeason(p, at) && p.titleMayBeOfAnySeason()
+}
+
+// titleMayBeOfAnySeason reports whether the title is only an alternative one on TMDB, which does not say which season
+// it belongs to.
+func (p *placer) titleMayBeOfAnySeason() bool {
 	t := p.hint.matched
-	if t.norm == "" || at.method != viaFirstSeason && at.method != viaOverallPosition || p.statesSeason() ||
-		yearSelectsSeason(p, at) {
-		return false
-	}
 	plain := longestTitlePrefix(t.norm, p.titles)
 	switch {
-	case p.isShowTitle(t.norm, nil), endsLikeShowTitle(t.text, p.titles), p.anotherTitleNamesShow():
+	case t.norm == "", p.isShowTitle(t.norm, nil), endsLikeShowTitle(t.text, p.titles), p.anotherTitleNamesShow():
 		return false
 	case title.Script(t.norm) != "ja" && p.isShowTitle(t.norm, title.MayBeReading) &&
 		(plain == "" || !p.isShowTitle(plain, title.MayBeReading)):
@@ -266,11 +281,35 @@ func (p *placer) mayCountWithinSequel(at placement) bool {
 		sub := strings.TrimPrefix(t.norm, t.withoutSubtitle)
 		return t.primary && sub != t.norm && strings.HasPrefix(sub, " ") && strings.HasSuffix(p.hint.Remainder, sub)
 	}
-	return at.method == viaSeason && at.season == first && p.statesSeason() && !yearSelectsSeason(p, at) &&
-		(p.hint.Season > first || p.hint.Remainder != "" && !slices.ContainsFunc(p.titles, ofShow) || p.saysFinal() ||
-			!p.hint.matched.primary && p.isShowTitle(longestTitlePrefix(p.hint.matched.norm, p.titles), nil) &&
-				!words().wholeShowWords[textAfterTitle(p.hint.matched.norm, p.titles)] ||
-			p.year != 0 && airedInYear(p.episodes, p.year) && !airedInYear(seasonSlots(p.episodes, first), p.year))
+	if at.method != viaSeason && at.method != viaOverallPosition || p.season != first || !p.statesSeason() ||
+		yearSelectsSeason(p, at) {
+		return false
+	}
+	t, own := p.hint.matched, slices.ContainsFunc(p.titles, ofShow)
+	return p.hint.Season > first || p.saysFinal() || p.hint.Remainder != "" && !own ||
+		!words().wholeShowWords[textAfterTitle(t.norm, p.titles)] && (p.titleMayBeOfAnySeason() && !own && hasSibling(p, t) ||
+			!t.primary && p.isShowTitle(longestTitlePrefix(t.norm, p.titles), nil)) ||
+		p.year != 0 && airedInYear(p.episodes, p.year) && !airedInYear(seasonSlots(p.episodes, first), p.year)
+}
+
+// hasSibling reports whether an official title of the show begins or ends like t, and t has other words besides:
+// "Title: Far Voyage" beside "Title: First Light", "The Gates of Title" beside "The Road of Title".
+func hasSibling(p *placer, t entryTitle) bool {
+	const minCommon, minOwn, maxSimilarity = 6, 4, 0.5 // letters, letters, of what they do not have in common
+	own := strings.Fields(t.norm)
+	return !longerTitlesExist(p, t.norm) && slices.ContainsFunc(p.titles, func(o entryTitle) bool {
+		from, to, other := 0, 0, strings.Fields(o.norm)
+		least := min(len(own), len(other))
+		for from < least && own[from] == other[from] {
+			from++
+		}
+		for to < least-from && own[len(own)-1-to] == other[len(other)-1-to] {
+			to++
+		}
+		rest := strings.Join(own[from:len(own)-to], "")
+		return o.primary && len(title.Compact(t.norm))-len(rest) >= minCommon && len(rest) >= minOwn &&
+			title.Similarity(rest, strings.Join(other[from:len(other)-to], "")) < maxSimilarity
+	})
 }
 
 // yearSelectsSeason reports whether the episodes aired in the year of the name, and no other long enough season did.

@@ -138,12 +138,44 @@ func TestNumbersThatRestartInEachHundred(t *testing.T) {
 	}
 }
 
+// A stated season 1 may be that of a sequel or of a later run, which the title or the year means.
+func TestTheFirstSeasonOfWhatBeganLater(t *testing.T) {
+	split := &world{entries: []*Entry{series(30, "Lantern Club", "ランタンクラブ", 2009, season(1, "1-12@2009-04-03"),
+		season(2, "1-26@2010-04-07")).alt("Lantern Club Z")}}
+	runs := &world{entries: []*Entry{series(31, "Moth Court", "蛾の宮廷", 2023, season(1, "1-4@2023-12-01",
+		"5-8@2025-09-01"))}}
+	for _, row := range []struct {
+		name   string
+		w      *world
+		rel    release.Release
+		number float64
+		want   string
+	}{
+		{"a long season that TMDB splits", split, rel("Lantern Club", inSeason(1)), 20, "S02E08"},
+		{"the long season of a sequel", split, rel("Lantern Club Z", inSeason(1)), 20, "S02E08?"},
+		{"the year of a later run", runs, rel("Moth Court", inSeason(1), of(2025)), 2, "S01E02?"},
+		{"a number that this run has", runs, rel("Moth Court", inSeason(1), of(2025)), 6, "S01E06"},
+		{"the year of the show", runs, rel("Moth Court", inSeason(1), of(2023)), 2, "S01E02"},
+		{"a special of no number in a season", runs, rel("Moth Court Extra", inSeason(0)), 2, "-"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if got, all := decideFolder(row.w, row.rel, row.number); got[0] != row.want {
+				t.Errorf("got %s, want %s: %s %v", got[0], row.want, all[0].Reason, all[0].Steps)
+			}
+		})
+	}
+}
+
 func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 	titled := func(alt ...string) *world {
 		plain := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, "1-3@2010-08-01"), season(1,
 			"1-12@2009-04-03"),
 			season(2, "1-26@2010-04-07"))
 		return &world{entries: []*Entry{plain.alt(alt...)}}
+	}
+	part := func(own, alt string) *world {
+		return &world{entries: []*Entry{series(30, own, "灯島", 2009, season(1, "1-12@2009-04-03"),
+			season(2, "1-26@2010-04-07")).alt(alt)}}
 	}
 	for _, row := range []struct {
 		name  string
@@ -159,6 +191,18 @@ func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 		},
 		{"a title that others go on from", titled("Light Circle", "Light Circle 2nd Season"), rel("Light Circle"), "S01E03"},
 		{"a title of nobody knows which season", titled("Light Circle Forever"), rel("Light Circle Forever"), "S01E03?"},
+		{
+			"the first season of another subtitle than the show's", part("Lantern Tale: First Dawn", "Lantern Tale: Far Voyage"),
+			rel("Lantern Tale Far Voyage", inSeason(1)), "S01E03?",
+		},
+		{
+			"the first season of what has another word than the show", part("Fruit of the Lantern", "Maze of the Lantern"),
+			rel("Maze of the Lantern", inSeason(1)), "S01E03?",
+		},
+		{
+			"the first season under another spelling", part("Lantern wa Harbour", "Lantern to Harbour"),
+			rel("Lantern to Harbour", inSeason(1)), "S01E03",
+		},
 		{"the season of the name", titled("Light Circle Forever"), rel("Light Circle Forever", inSeason(1)), "S01E03"},
 		{"the first season of a part", titled("Lantern Club Z"), rel("Lantern Club Z", inSeason(1)), "S01E03?"},
 		{"the first season of a sequel", titled("Lantern Club II"), rel("Lantern Club II", inSeason(1)), "S01E03?"},
