@@ -24,6 +24,7 @@ import (
 	"github.com/anivault/anivault/internal/gateway"
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/internal/notify"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/ui"
@@ -272,7 +273,7 @@ func fixUnlessDiskFull(err error, fix lang.Text) lang.Text {
 
 // checkFolder makes the folder, writes a file in it, and checks who else can write to it.
 func checkFolder(dir string) finding {
-	err := os.MkdirAll(dir, 0o700)
+	err := lockfile.MkdirAll(dir)
 	if err == nil {
 		err = probeFolder(dir)
 	}

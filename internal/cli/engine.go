@@ -98,7 +98,7 @@ func openEngine(cfg *config.Config) (*apply.Engine, error) {
 		return nil, errUnsupported
 	}
 	dir := historyDir(cfg)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := lockfile.MkdirAll(dir); err != nil {
 		return nil, lang.Error("make the folder of the history: %w", err)
 	}
 	real, err := filepath.EvalSymlinks(dir)

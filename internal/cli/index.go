@@ -16,6 +16,7 @@ import (
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/internal/version"
@@ -42,7 +43,7 @@ func suggestIndex(f *factory, cfg *config.Config, s report.Summary) {
 	if _, err := os.Stat(cfg.Dirs.Data); s.Matched == 0 || !errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	if err := os.MkdirAll(cfg.Dirs.Data, 0o700); err != nil {
+	if err := lockfile.MkdirAll(cfg.Dirs.Data); err != nil {
 		return // without the folder, each run would repeat the note
 	}
 	text := lang.Textf("note: this run sent %s to TMDB. A title index saves most searches (about one per title), places "+

@@ -69,7 +69,7 @@ func (w *watchRun) run(ctx context.Context, args []string) error {
 		return err
 	}
 	dir := filepath.Join(w.cfg.Dirs.State, "watch")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := lockfile.MkdirAll(dir); err != nil {
 		return err
 	}
 	name := sha256.Sum256([]byte(w.tree.Root().Path))

@@ -77,7 +77,7 @@ var errNoSuchFile = lang.Error("there is no such file")
 // Update downloads the lists that have changed and imports them together. If a source fails, its Outcome has the error,
 // and the others go on. Only one process updates at a time.
 func (u Updater) Update(ctx context.Context) ([]Outcome, error) {
-	if err := os.MkdirAll(u.Dir, 0o700); err != nil {
+	if err := lockfile.MkdirAll(u.Dir); err != nil {
 		return nil, lang.Error("make the data folder: %w", err)
 	}
 	unlock, err := lockfile.Acquire(ctx, filepath.Join(u.Dir, FileName+".update.lock"), lockfile.Exclusive, lockTimeout)

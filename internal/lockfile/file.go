@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -73,7 +74,21 @@ func open(path string, flag int, mode fs.FileMode, stat func(string) (fs.FileInf
 		// This fails if another user owns the file, but then the process of that user has set the bits.
 		_ = f.Chmod(info.Mode().Perm() | group)
 	}
+	if flag&os.O_CREATE != 0 {
+		Adopt(path)
+	}
 	return &File{File: f, path: path, id: idOf(info)}, nil
+}
+
+// MkdirAll is [os.MkdirAll] with mode 0700. Folders that root makes in another user's folder are that user's.
+func MkdirAll(dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
+		if err := MkdirAll(filepath.Dir(dir)); err != nil {
+			return err
+		}
+		defer Adopt(dir)
+	}
+	return os.MkdirAll(dir, 0o700)
 }
 
 // ReadFile returns the first most bytes of a regular file, which it opens as Open does.

@@ -100,3 +100,46 @@ func TestAliveIsMadeBesideThoseWhoClearAway(t *testing.T) {
 		})
 	}
 }
+
+// What root makes in another user's folder is that user's, but a link there gives the user nothing of root's.
+func TestRootMakesFilesForTheOwnerOfTheFolder(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root makes files for others")
+	}
+	const user = 65534
+	wantOwner := func(path string, want uint32) {
+		t.Helper()
+		info, err := os.Stat(path)
+		must(t, err)
+		if got := info.Sys().(*syscall.Stat_t).Uid; got != want {
+			t.Errorf("%s belongs to user %d, not %d", path, got, want)
+		}
+	}
+	home, ofRoot := t.TempDir(), t.TempDir()
+	must(t, os.Chown(home, user, user))
+
+	deep := filepath.Join(home, "a", "b")
+	must(t, MkdirAll(deep))
+	must(t, MkdirAll(deep))
+	f, err := OpenNoFollow(filepath.Join(deep, "new"), os.O_RDWR|os.O_CREATE, 0o600)
+	must(t, err)
+	f.Close()
+	for _, path := range []string{"a", "a/b", "a/b/new"} {
+		wantOwner(filepath.Join(home, path), user)
+	}
+
+	secret, linked := filepath.Join(ofRoot, "secret"), filepath.Join(ofRoot, "linked")
+	must(t, os.WriteFile(secret, nil, 0o600))
+	must(t, os.WriteFile(linked, nil, 0o600))
+	must(t, os.Symlink(secret, filepath.Join(home, "link")))
+	must(t, os.Link(linked, filepath.Join(home, "hardlink")))
+	must(t, os.Symlink(ofRoot, filepath.Join(home, "folder")))
+	for _, name := range []string{"link", "hardlink", "folder/new"} {
+		f, err := Open(filepath.Join(home, name), os.O_RDWR|os.O_CREATE, 0o600)
+		must(t, err)
+		f.Close()
+	}
+	for _, path := range []string{secret, linked, filepath.Join(ofRoot, "new"), ofRoot} {
+		wantOwner(path, 0)
+	}
+}

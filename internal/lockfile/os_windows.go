@@ -16,6 +16,9 @@ const (
 
 var errReadOnlyVolume error = windows.ERROR_WRITE_PROTECT
 
+// Adopt does nothing here: what an administrator makes has the rights of its folder.
+func Adopt(string) {}
+
 func tryLockFile(f *os.File, kind Kind) (bool, error) {
 	err := lockFileEx(f, kind.lockFlag()|windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -158,7 +157,7 @@ func (q *Queue) update(change func(*content)) error {
 	if len(q.targets) == 0 {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(q.path), 0o700); err != nil {
+	if err := lockfile.MkdirAll(filepath.Dir(q.path)); err != nil {
 		return err
 	}
 	release, err := lockfile.Acquire(context.Background(), q.path+".lock", lockfile.Exclusive, lockPatience)

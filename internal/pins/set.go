@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -276,7 +275,7 @@ func (s *Store) Load() (*Set, error) {
 // Update locks the file, lets change edit its content, and writes it. It writes nothing if change returns an error or
 // changes nothing. It returns the new content.
 func (s *Store) Update(ctx context.Context, change func(*Set) error) (*Set, error) {
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+	if err := lockfile.MkdirAll(filepath.Dir(s.path)); err != nil {
 		return nil, lang.Error("make the data folder: %w", err)
 	}
 	unlock, err := lockfile.Acquire(ctx, s.path+".lock", lockfile.Exclusive, lockTimeout)

@@ -35,7 +35,7 @@ type localProcesses struct {
 func (h *localProcesses) open(dir string, id []byte) {
 	h.process = hex.EncodeToString(id)
 	seed := id
-	if dir != "" && os.MkdirAll(dir, 0o700) == nil {
+	if dir != "" && lockfile.MkdirAll(dir) == nil {
 		if s, err := machineSeed(filepath.Join(dir, seedFile)); err == nil {
 			h.dir, seed = dir, s
 			h.alive = lockfile.NewLivenessFile(h.path(h.process), 0o600)
@@ -68,6 +68,7 @@ func machineSeed(path string) ([]byte, error) {
 		if err := os.WriteFile(temp, []byte(hex.EncodeToString(seed[:])+"\n"), 0o600); err != nil {
 			return nil, err
 		}
+		lockfile.Adopt(temp)
 		_ = os.Link(temp, path) // fails if another process was faster
 		os.Remove(temp)
 	}

@@ -311,6 +311,7 @@ func (d *database) createEmpty() error {
 	meta := dbMeta{Format: formatName, Version: formatVersion, LastPrune: d.now().Unix()}
 	err = db.Update(func(tx *bolt.Tx) error { return writeMeta(tx, meta) })
 	err = errors.Join(err, db.Close())
+	lockfile.Adopt(temp)
 	if err == nil {
 		err = os.Rename(temp, d.path)
 	}

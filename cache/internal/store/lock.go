@@ -288,7 +288,7 @@ func (c *claimTable) acquire(ctx context.Context, key string, onWait func()) (Cl
 	entry := c.lockFor(key)
 	lock, atOnce := entry.lock, context.WithoutCancel(ctx) // a free claim needs no time, which ctx may not have
 	err := lock.Lock(atOnce, lockfile.Exclusive, 0)
-	if errors.Is(err, fs.ErrNotExist) && os.MkdirAll(c.dir, 0o700) == nil { // another program removed the cache's folder
+	if errors.Is(err, fs.ErrNotExist) && lockfile.MkdirAll(c.dir) == nil { // another program removed the cache's folder
 		err = lock.Lock(atOnce, lockfile.Exclusive, 0)
 	}
 	var waited time.Duration

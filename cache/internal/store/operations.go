@@ -19,6 +19,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/anivault/anivault/internal/boltfile"
+	"github.com/anivault/anivault/internal/lockfile"
 )
 
 const (
@@ -102,6 +103,7 @@ func copyCompact(src *boltfile.DB, temp string) error {
 	if err != nil {
 		return err
 	}
+	lockfile.Adopt(temp)
 	return errors.Join(src.Guard(func() error { return bolt.Compact(dst, src.DB, compactTxBytes) }), dst.Close())
 }
 

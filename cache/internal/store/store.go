@@ -17,6 +17,8 @@ import (
 	"regexp"
 	"sync"
 	"time"
+
+	"github.com/anivault/anivault/internal/lockfile"
 )
 
 // Options are the settings of a Store. The durations, MaxSize and Now are required.
@@ -60,7 +62,7 @@ func Open(dir string, o Options) *Store {
 	s.claims = &claimTable{
 		db: s.db, dir: filepath.Join(dir, "locks"), inactivityLimit: o.ClaimTimeout, locks: map[string]*claimLock{},
 	}
-	if err := os.MkdirAll(s.claims.dir, 0o700); err != nil {
+	if err := lockfile.MkdirAll(s.claims.dir); err != nil {
 		if _, e := os.Stat(s.db.path); e == nil {
 			s.db.stopWriting(err)
 		} else {
@@ -74,6 +76,7 @@ func Open(dir string, o Options) *Store {
 	tag := filepath.Join(dir, "CACHEDIR.TAG")
 	if _, err := os.Lstat(tag); err != nil {
 		_ = os.WriteFile(tag, []byte(cacheTag), 0o600) // the cache works without the tag
+		lockfile.Adopt(tag)
 	}
 	removeOldFormats(dir, formatVersion)
 	return s

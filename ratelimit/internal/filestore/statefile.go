@@ -233,6 +233,7 @@ func makeDir(dir string) error {
 	if errors.Is(err, fs.ErrExist) {
 		return nil // another process was faster; if path is not a folder, opening a file in it fails
 	}
+	defer lockfile.Adopt(dir)
 	if err == nil && mode&fs.ModeSetgid != 0 {
 		err = os.Chmod(dir, mode) // the umask may have removed permissions
 	}
