@@ -211,3 +211,20 @@ func TestTitleBeforeASeasonInsideTheTitle(t *testing.T) {
 		}
 	}
 }
+
+func TestWaveDashesJoinNumbers(t *testing.T) {
+	check(t, []row{
+		{"은빛 철도 3∼4회.mp4", "은빛 철도 e3-4 episode"},
+		{"은빛 철도 3회∼4회.mp4", "은빛 철도 e3-4 episode"},
+		{"은빛 철도 제3～4회.mp4", "은빛 철도 e3-4 episode"},
+		{"은빛 철도 03 〜 04화.mkv", "은빛 철도 e3-4 episode"},
+		{"은빛 철도.E01∼E02.mp4", "은빛 철도 e1-2 episode"},
+		{"은빛 철도.E01～E02.mp4", "은빛 철도 e1-2 episode"},
+		{"은빛 철도.E01〜E02.mp4", "은빛 철도 e1-2 episode"},
+		{"은빛 철도 E01～E20/03.mkv", "은빛 철도 e3 episode"},
+		{"은빛 철도 [EP01～EP20]/03.mkv", "은빛 철도 e3 episode"},
+		{"은빛 철도 1∼20 완/03.mkv", "은빛 철도 e3 episode"},
+		{"銀色鉄道 E01～E12/03.mkv", "銀色鉄道 e3 episode"},
+		{"은빛 철도 ∼밤∼ 3화.mkv", "은빛 철도 ∼밤∼ e3 episode"},
+	})
+}

@@ -55,6 +55,9 @@ func normalizeWidth(s string) string {
 	if strings.ContainsFunc(s, isHalfwidthKana) {
 		s = halfwidthKana().ReplaceAllStringFunc(s, norm.NFKC.String) // NFKC also composes the voicing marks
 	}
+	if strings.ContainsAny(s, "〜～∼") {
+		s = wavedNumbers().ReplaceAllString(s, "${1}~${2}")
+	}
 	return replaceCrosses(s)
 }
 
@@ -77,6 +80,7 @@ func replaceCrosses(s string) string {
 var (
 	notASCII      = lazyregexp.New(`[^\x00-\x7F]+`)
 	crossedDigits = lazyregexp.New(`([0-9])[хХ×]([0-9])`)
+	wavedNumbers  = lazyregexp.New(`([0-9](?:화|회)? ?)[〜～∼]( ?(?:제|[Ee][Pp]?)?[0-9])`)
 	halfwidthKana = lazyregexp.New(`[ｦ-ﾟ]+`)
 )
 
