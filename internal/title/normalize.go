@@ -122,10 +122,11 @@ func Compact(s string) string { return strings.ReplaceAll(Normalize(s), " ", "")
 
 // SequelSigns returns the signs by which the titles of sequels differ from the first title ("Title!!", "Title'", "Title
 // √A", "Title*"), and which Normalize drops. It leaves out single exclamation and question marks and hearts, whose use
-// varies.
+// varies, and the quotes around a title or a word.
 func SequelSigns(text string) string {
 	var out strings.Builder
 	runes := []rune(norm.NFKC.String(strings.ReplaceAll(text, "´", "'"))) // which NFKC makes a space
+	quoted := false
 	for i, r := range runes {
 		alike := func(k int) bool {
 			return k >= 0 && k < len(runes) && (runes[k] == r || strings.ContainsRune("!?", r) && strings.ContainsRune("!?",
@@ -133,6 +134,10 @@ func SequelSigns(text string) string {
 		}
 		last := i+1 == len(runes)
 		switch {
+		case isApostrophe(r) && !last && runes[i+1] != ' ' && (i == 0 || runes[i-1] == ' '):
+			quoted = true
+		case isApostrophe(r) && quoted && (last || !unicode.IsLetter(runes[i+1])):
+			quoted = false
 		case strings.ContainsRune("+°√", r), strings.ContainsRune("*#", r) && last,
 			strings.ContainsRune("!?♪☆★♥♡", r) && (alike(i-1) || alike(i+1)),
 			isApostrophe(r) && (last || !unicode.IsLetter(runes[i+1])):

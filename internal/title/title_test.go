@@ -226,6 +226,12 @@ func TestSignsDistinguishSequels(t *testing.T) {
 		"Lantern ♥ Club":    "",
 		"Lantern Club ♥♥":   "♥♥",
 		"Lantern Club' +!!": "'+!!",
+		"'Lantern Club'":    "",
+		"‘등대 클럽’":           "",
+		"'3월의 등대'":          "",
+		"'Lantern Club!!'":  "!!",
+		"Lantern 'n' Club'": "'",
+		"Lantern 'Harbor'":  "",
 	} {
 		t.Run(in, func(t *testing.T) {
 			if got := SequelSigns(in); got != want {
