@@ -2,6 +2,7 @@ package match
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -62,7 +63,7 @@ func (s Series) Title() string {
 func Group(files []File) []Series {
 	var out []Series
 	at := make(map[groupKey]int, len(files))
-	for _, f := range files {
+	for _, f := range readCountedNumbers(files) {
 		key := groupKeyOf(f)
 		i, ok := at[key]
 		if !ok {
@@ -95,6 +96,63 @@ func Group(files []File) []Series {
 		out[i].Episodes = len(seen)
 	}
 	return out
+}
+
+// readCountedNumbers reads a number of one digit, which may be a sequel's ("Title 2.mkv"), as the episode if the names
+// of its folder count up to 12. A series of films is rarely that long.
+func readCountedNumbers(files []File) []File {
+	type count struct {
+		found map[int]bool
+		like  release.Release
+	}
+	counts := map[string]count{}
+	for _, f := range files {
+		r := f.Release
+		if r.Kind != release.Episode || len(r.Episodes) != 1 || r.Episodes[0] < 10 || r.Episodes[0] > 12 {
+			continue
+		}
+		for key, n := range numberedNames(r, int(r.Episodes[0]), int(r.Episodes[0])) {
+			if counts[key].found == nil {
+				counts[key] = count{map[int]bool{}, r}
+			}
+			counts[key].found[n] = true
+		}
+	}
+	if len(counts) == 0 {
+		return files
+	}
+	files = slices.Clone(files)
+	for i := range files {
+		r := &files[i].Release
+		if r.Kind != release.Unknown && r.Kind != release.Batch || len(r.Episodes) > 0 || r.Extension == "" {
+			continue
+		}
+		for key, n := range numberedNames(*r, 1, 9) {
+			if c := counts[key]; len(c.found) == 3 {
+				r.Title, r.Titles, r.Seasons, r.Part = c.like.Title, c.like.Titles, c.like.Seasons, c.like.Part
+				r.Kind, r.Absolute, r.Episodes = release.Episode, c.like.Absolute, []float64{float64(n)}
+			}
+		}
+	}
+	return files
+}
+
+// numberedNames yields the path with a sign instead of a number, for each word that is a number from least to most.
+func numberedNames(r release.Release, least, most int) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		words := strings.Fields(title.Normalize(r.Name))
+		for i, w := range words {
+			n, err := strconv.Atoi(w)
+			if err != nil || n < least || n > most || len(w) != len(strconv.Itoa(n)) {
+				continue
+			}
+			words[i] = "#"
+			if !yield(folderOf(r)+"/"+strings.Join(words, " "), n) {
+				return
+			}
+			words[i] = w
+		}
+	}
 }
 
 // minSharedFolderTitles is how many different titles a folder must have to be taken for a folder of several works.

@@ -70,6 +70,38 @@ func TestGroupKeepsSequelSigns(t *testing.T) {
 	}
 }
 
+// A number of one digit after a title may be a sequel's. It is an episode's if the names of the folder count up to 12.
+func TestGroupCountsTheNamesOfAFolder(t *testing.T) {
+	group := func(pattern string, numbers ...int) string {
+		var in []File
+		for i, n := range numbers {
+			in = append(in, File{Index: i, Release: release.Parse(fmt.Sprintf(pattern, n))})
+		}
+		var out []string
+		for _, s := range Group(in) {
+			out = append(out, fmt.Sprintf("%s s%s: %d files, %d episodes", s.Title(), seasonOf(s), len(s.Files), s.Episodes))
+		}
+		return strings.Join(out, "; ")
+	}
+	all := []int{1, 10, 11, 12, 2, 3, 4, 5, 6, 7, 8, 9}
+	for pattern, want := range map[string]string{
+		"Salt Harbor/Salt Harbor %d.mkv": "Salt Harbor sunknown: 12 files, 12 episodes",
+		"소금 항구/소금 항구 %d.mkv":             "소금 항구 sunknown: 12 files, 12 episodes",
+		"소금 항구/시즌 2/소금 항구_%d.mkv":        "소금 항구 s2: 12 files, 12 episodes",
+		"소금 항구 2기 %d [1080p].mkv":        "소금 항구 s2: 12 files, 12 episodes",
+	} {
+		if got := group(pattern, all...); got != want {
+			t.Errorf("%s: %s, want %s", pattern, got, want)
+		}
+	}
+	for _, films := range [][]int{{8, 11, 12, 13}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}} {
+		want := fmt.Sprintf("Salt Harbor %d ", films[0])
+		if got := group("Films/Salt Harbor %d.mkv", films...); !strings.HasPrefix(got, want) {
+			t.Errorf("%v: %s", films, got)
+		}
+	}
+}
+
 func TestOnlyFoldersAreFolders(t *testing.T) {
 	for name, want := range map[string]string{
 		"[Group] 銀の道 / Silver Road - 07 [1080p].mkv":     "",
