@@ -1224,7 +1224,7 @@ func TestFilesWithOtherNamesThatMoveAwayAreWarnedOf(t *testing.T) {
 			p.Add(&r)
 		}
 		warned := p.Plan(noDetails).Warnings()
-		if len(warned) != want || want == 1 && !strings.HasPrefix(warned[0].String(), "hard links: 1 of the files") {
+		if len(warned) != want || want == 1 && !strings.HasPrefix(warned[0].String(), "hard links: other names of 1 file ") {
 			t.Errorf("%s: %q", mode, warned)
 		}
 	}

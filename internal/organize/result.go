@@ -43,22 +43,22 @@ func (r *Result) Warnings() []lang.Text {
 			"than %d characters: %s", long, most, first))
 	}
 	for _, w := range []struct {
-		of   []string
-		text string // a format for the number of entries and the first one
+		of         []string
+		noun, text string // a format for the number of entries and the first one
 	}{
-		{r.MatchedByTitle, "existing folders with a show's title but no year or id are used for %d shows, such " +
+		{r.MatchedByTitle, "show", "existing folders with a show's title but no year or id are used for %s, such " +
 			"as %s; if one belongs to another show, add a year or an id to its name"},
-		{r.OtherOrders, "order_differs: the numbers in the folders of %d shows are not in the requested order, " +
+		{r.OtherOrders, "show", "order_differs: the numbers in the folders of %s are not in the requested order, " +
 			"and new files get the numbers of their folder: %s; --in-place with --order renumbers"},
-		{r.UnnamedOrders, "%d shows have no tvshow.nfo that says the order of their numbers: choose it in " +
+		{r.UnnamedOrders, "show", "no tvshow.nfo says the order of the numbers of %s: choose it in " +
 			"the media server, or remove an old tvshow.nfo and let --nfo ids write another: %s"},
-		{r.MixedOrders, "mixed_orders: %d shows have folders with numbers of several catalogues; each show " +
+		{r.MixedOrders, "show", "mixed_orders: the folders of %s have numbers of several catalogues; each show " +
 			"now gets those of one: %s"},
-		{r.SplitHardLinks, "hard links: %d of the files have other names too, which stay behind as files of " +
-			"their own when these move to another file system; undo brings them back as separate files: %s"},
+		{r.SplitHardLinks, "file", "hard links: other names of %s stay behind as files of their own after the " +
+			"move to another file system; undo brings back separate files: %s"},
 	} {
 		if len(w.of) > 0 {
-			out = append(out, lang.Textf(w.text, len(w.of), w.of[0]))
+			out = append(out, lang.Textf(w.text, lang.Count(len(w.of), w.noun), w.of[0]))
 		}
 	}
 	return out

@@ -56,6 +56,9 @@ func (s *stages) readFolders(r *Release, dirs []string) {
 // seasonDashEpisode matches the season and episode at the start of a name in a season folder: "Season 2/2-05.mkv".
 var seasonDashEpisode = lazyregexp.New(`^([1-9]\d?)-(\d\d)\D`)
 
+// placeInList matches the number before a folder's title in a list of works: "01. Title", "2 - Title".
+var placeInList = lazyregexp.New(`^\d{1,2}(?:\. | - )|^0\d `)
+
 func (s *stages) applyFolders(r *Release, dirs []string) {
 	self := factsOf(&s.titles, r)
 	if isNumberedCopy(r.Name) {
@@ -310,6 +313,9 @@ func useFolderTitles(r, f *Release, self *nameFacts, hasEpisode bool) {
 		hasEpisode {
 		r.Episodes, r.Seasons, r.Absolute = f.Episodes, f.Seasons, f.Absolute
 		r.Kind = f.Kind
+	}
+	if n := len(placeInList().FindString(f.Title)); n > 0 {
+		f.Titles = append(f.Titles, Title{Text: f.Title[n:], Lang: f.Titles[0].Lang, From: f.Titles[0].From})
 	}
 	r.Title, r.Titles = f.Title, append(f.Titles, r.Titles...)
 	r.Year = cmp.Or(r.Year, f.Year)

@@ -589,3 +589,20 @@ func TestComposedLettersNeedNoNormalizing(t *testing.T) {
 		}
 	}
 }
+
+// A list of works has their places before the titles. TMDB knows them by the title alone.
+func TestAPlaceInAListIsNoPartOfTheOnlyTitle(t *testing.T) {
+	for path, want := range map[string][]string{
+		"Best of 2011/01. Silver Rail/01.mkv": {"01. Silver Rail", "Silver Rail"},
+		"Trains/2 - Silver Rail/01.mkv":       {"2 - Silver Rail", "Silver Rail"},
+		"Trains/86 Silver Rail/01.mkv":        {"86 Silver Rail"},
+	} {
+		var got []string
+		for _, title := range Parse(path).Titles {
+			got = append(got, title.Text)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", path, diff)
+		}
+	}
+}
