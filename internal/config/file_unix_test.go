@@ -96,3 +96,16 @@ func TestALinkInTheUsersFolderGivesNothingAway(t *testing.T) {
 		t.Errorf("root's file belongs to %v", info.Sys())
 	}
 }
+
+// A link that leads nowhere makes no file there either.
+func TestALinkInTheUsersFolderMakesNoFileElsewhere(t *testing.T) {
+	data, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "nologin")
+	if err := os.Symlink(elsewhere, filepath.Join(data, ".clients.lock")); err != nil {
+		t.Fatal(err)
+	}
+	keep := func(all []Client) ([]Client, error) { return all, nil }
+	err := EditClients(t.Context(), data, keep)
+	if _, statErr := os.Lstat(elsewhere); statErr == nil || err == nil {
+		t.Errorf("the error is %v; looking at the file: %v", err, statErr)
+	}
+}

@@ -111,7 +111,7 @@ const pollInterval = 10 * time.Millisecond
 // [Lock], which keeps its file open and waits in the kernel. Acquire and Lock exclude each other on the same file. The
 // error is [ErrBusy], that of ctx, a [*NotRegularError], or a system error.
 func Acquire(ctx context.Context, path string, kind Kind, patience time.Duration) (release func(), err error) {
-	f, err := Open(path, os.O_RDWR|os.O_CREATE, 0o600) // fails for a pipe, which package flock would wait for
+	f, err := OpenNoFollow(path, os.O_RDWR|os.O_CREATE, 0o600) // not a link, nor a pipe, which flock would wait for
 	if err != nil {
 		return nil, err
 	}
