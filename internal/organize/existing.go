@@ -98,14 +98,19 @@ func (d *folderIndex) appendSearched(out []*targetFolder, v *video) []*targetFol
 	return out
 }
 
-// seasonsBeside returns the folders of single seasons beside a show's folder, such as "제목 2기" and "Show Season 2".
+// seasonsBeside returns the folders of single seasons beside a show's folder, such as "제목 2기" and "Show Season 2". It
+// asks for the show's titles only if there are such folders at all: reading an entry takes milliseconds.
 func (d *folderIndex) seasonsBeside(v *video) (out []*targetFolder) {
 	above := d.chooseTarget(v.target, path.Dir(v.entry.folder.path))
+	beside := d.contents(v.target, above)
+	if v.work.Kind != "tv" || len(d.subfoldersBy(beside, seasonPrefix)) == 0 {
+		return nil
+	}
 	for _, title := range slices.Concat(v.titles(), d.details(v.work.Entry).Titles) {
 		key := titleKey(title, "")
-		for _, name := range d.subfoldersBy(d.contents(v.target, above), seasonPrefix+key) {
+		for _, name := range d.subfoldersBy(beside, seasonPrefix+key) {
 			at := d.chooseTarget(v.target, joinPath(above.path, name))
-			if v.work.Kind == "tv" && key != "" && !slices.Contains(out, at) && at != v.entry.folder {
+			if key != "" && !slices.Contains(out, at) && at != v.entry.folder {
 				out = append(out, d.foldersWithin(v.target, at, 1)...)
 			}
 		}

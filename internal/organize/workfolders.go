@@ -163,7 +163,8 @@ func (d *folderIndex) holdsVideos(dir string) bool {
 	})
 }
 
-// seasonPrefix and a show's titleKey are the key of a folder beside those of shows that holds one season of the show.
+// seasonPrefix and a show's titleKey are the key of a folder beside those of shows that holds one season of the show;
+// seasonPrefix alone is the key of all such folders.
 const seasonPrefix = "season of "
 
 // subfoldersBy returns the names of the subfolders with an ID, or with a titleKey.
@@ -179,7 +180,7 @@ func (d *folderIndex) subfoldersBy(f *folder, key string) []string {
 			if m := yearSuffix().FindStringSubmatch(title); m != nil {
 				title, year = m[1], m[2]
 			} else if r := release.Parse(title + "/x.mkv").Folder; len(r.Seasons) == 1 && r.Title != "" {
-				name.ids = append(name.ids, seasonPrefix+titleKey(r.Title, ""))
+				name.ids = append(name.ids, seasonPrefix, seasonPrefix+titleKey(r.Title, ""))
 			} else if r.Year > 0 && len(r.Seasons) == 0 &&
 				d.workKindOf(f.path, item.Name) != "" { // a release, and no folder of several films
 				name.ids = append(name.ids, titleKey(r.Title, ui.Number(r.Year)))
