@@ -7,7 +7,6 @@ import (
 	_ "embed" // for the table of the settings of lists
 	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -184,18 +183,13 @@ func (c *Config) WithoutRevokedClients() (*Config, error) {
 }
 
 // EditClients calls change with the clients of clients.yaml and writes the list that change returns. It replaces the
-// file atomically, with mode 0600, and keeps its owner; if it is new, it and its folders get that of the folder above.
+// file atomically, with mode 0600, and keeps its owner; if it is new, it gets that of its folder.
 func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]Client, error)) error {
-	path := ClientsFile(dataDir)
-	lock := filepath.Join(dataDir, ".clients.lock")
-	above, made := dataDir, []string{lock, path}
-	for ; !fileExists(above); above = filepath.Dir(above) {
-		made = append(made, above)
-	}
-	owner := ownerOf(path, above)
-	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+	path, lock := ClientsFile(dataDir), filepath.Join(dataDir, ".clients.lock")
+	if err := lockfile.MkdirAll(dataDir); err != nil {
 		return lang.Error("make the data folder: %w", err)
 	}
+	owner := ownerOf(path, dataDir)
 	release, err := lockfile.Acquire(ctx, lock, lockfile.Exclusive, 5*time.Second)
 	if err != nil {
 		return err
@@ -215,7 +209,7 @@ func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]C
 	if err := atomicfile.WriteText(path, 0o600, text); err != nil {
 		return err
 	}
-	return owner.applyTo(made...)
+	return owner.applyTo(lock, path)
 }
 
 func clientsText(clients []Client) []byte {
