@@ -749,7 +749,7 @@ func TestFilesThatUndoKeeps(t *testing.T) {
 		},
 		{
 			"what was written is gone", "a", "a = x, ! n.nfo",
-			func(s *sim) { s.remove("/lib/n.nfo") }, "a undone, n.nfo undone", "/src/a",
+			func(s *sim) { s.remove("/lib/n.nfo") }, "a undone, n.nfo kept gone", "/src/a",
 		},
 		{
 			"something else is where it was written", "a", "a = x, ! n.nfo",

@@ -180,7 +180,7 @@ var backwardRules = []rule{
 	// If there is a link, another program has made it.
 	{kinds: kindLink | kindSymlink, source: stateAny, target: stateAny, notDone: true, act: actNone},
 	{kinds: kindLink, source: stateAny, target: stateMissing, finished: true, act: actRefuse, code: CodeTargetGone},
-	{kinds: kindLink | kindNFO, source: stateAny, target: stateMissing, act: actNone},
+	{kinds: kindLink, source: stateAny, target: stateMissing, act: actNone},
 	{kinds: kindLink, source: stateOurs, target: stateOurs, act: actRemoveTarget},
 	{kinds: kindLink, source: stateNotOurs, target: stateOurs, act: actRefuse, code: CodeOriginalGone},
 	{kinds: kindLink, source: stateOurs, target: stateNotOurs, finished: true, act: actRefuse, code: CodeTargetReplaced},
@@ -190,7 +190,11 @@ var backwardRules = []rule{
 	{kinds: kindSymlink | kindNFO, source: stateAny, target: stateSame, act: actRemoveTarget},
 	{kinds: kindNFO, source: stateAny, target: stateAny, notDone: true, act: actNone},
 	{kinds: kindSymlink, source: stateAny, target: stateEdited, act: actRefuse, code: CodeMovedAway},
-	{kinds: kindSymlink, source: stateAny, target: stateMissing, finished: true, act: actRefuse, code: CodeTargetGone},
+	{
+		kinds: kindSymlink | kindNFO, source: stateAny, target: stateMissing, finished: true,
+		act: actRefuse, code: CodeTargetGone,
+	},
+	{kinds: kindNFO, source: stateAny, target: stateMissing, act: actNone},
 	{kinds: kindSymlink, source: stateAny, target: stateNotOurs, finished: true, act: actRefuse, code: CodeTargetReplaced},
 	{kinds: kindSymlink, source: stateAny, target: stateNotOurs, act: actNone}, // the run's link is gone
 	{kinds: kindNFO, source: stateAny, target: stateEdited, act: actRefuse, code: CodeEdited},
