@@ -200,6 +200,9 @@ func showRun(c invocation, f *factory, e *apply.Engine) error {
 	}
 	fmt.Fprintln(f.streams.Out, runLine(&run, atWork))
 	return printResults(f, "  ", out, func(r *apply.Result) string {
+		if r.Source == "" { // an NFO file
+			return ui.Printable(r.Target)
+		}
 		return ui.Printable(r.Target) + "  ← " + ui.Printable(r.Source)
 	})
 }

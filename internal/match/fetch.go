@@ -255,21 +255,25 @@ func (j *resolveJob) kindOfID(id release.ID) Kind {
 func (j *resolveJob) tmdbID() (kind Kind, id int, guessed, ok bool) {
 	for _, id := range j.series.IDs {
 		if n, err := strconv.Atoi(id.Value); id.Source == "tmdb" && err == nil && n > 0 {
-			return j.kindOfID(id), n, id.Kind == "" && j.resolver.Options.Kind == "", true
+			kind = j.kindOfID(id)
+			guessed = id.Kind == "" && j.resolver.Options.Kind == "" &&
+				(kind == Movie || !j.series.HasSeason && j.series.Episodes <= 1)
+			return kind, n, guessed, true
 		}
 	}
 	return "", 0, false, false
 }
 
-const minSimOfGuess = 0.8 // a film with less similar titles may only have the series' number
+const minSimOfGuess = 0.8 // an entry with less similar titles may only have the number of one of the other kind
 
-// resolveID accepts the entry with the id. If it is only guessed to be a film and does not fit, it may be a series.
+// resolveID accepts the entry with the id. If its kind is only a guess and it does not fit, one of the other kind may.
 func (j *resolveJob) resolveID(ctx context.Context, kind Kind, id int, guessed bool) Resolution {
 	e, o, err := j.fetchEntry(ctx, kind, id)
 	sim := func(e *Entry) float64 { return scoreContender(j.series, contender{hit: e.Hit(), entry: e}).match.sim }
-	if guessed && kind == Movie && (errors.Is(err, ErrNoEntry) || err == nil && sim(e) < minSimOfGuess) {
-		if s, from, none := j.fetchEntry(ctx, TV, id); none == nil && (err != nil || sim(s) >= minSimOfGuess) {
-			kind, e, o, err = TV, s, from, nil
+	if guessed && (errors.Is(err, ErrNoEntry) || err == nil && sim(e) < minSimOfGuess) {
+		other := map[Kind]Kind{TV: Movie, Movie: TV}[kind]
+		if s, from, none := j.fetchEntry(ctx, other, id); none == nil && (err != nil || sim(s) >= minSimOfGuess) {
+			kind, e, o, err = other, s, from, nil
 		}
 	}
 	if err != nil {

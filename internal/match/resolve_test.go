@@ -414,6 +414,8 @@ func TestAnIDIsOfTheKindThatIsCalledSo(t *testing.T) {
 	moths := series(40, "Paper Moths", "紙の蛾", 2018, season(1, "1-4@2018-04-01"))
 	lullaby := film(40, "Iron Lullaby", "鉄の子守唄", 1999)
 	alone := series(41, "Glass Orbit", "硝子の軌道", 2019, season(1, "1-4@2019-04-01"))
+	harbour := series(43, "Quiet Harbour", "静かな港", 2011, season(1, "1-13@2011-04-01"))
+	flight, probe := film(43, "Comet 13", "彗星13号", 1995), film(42, "Comet 14", "彗星14号", 1999)
 	for _, row := range []struct{ path, want string }{
 		{"Paper Moths (2018) [tmdbid-40]/Making Of the Moths.mkv", "tv 40 -"},
 		{"Paper Moths (2018) [tmdbid-40]/Paper Moths Movie.mkv", "tv 40 -"},
@@ -424,8 +426,14 @@ func TestAnIDIsOfTheKindThatIsCalledSo(t *testing.T) {
 		{"Paper Cut [tmdbid-40]/Paper Cut.mkv", "movie 40"},
 		{"Paper Moths (2018) [tmdb-movie-40]/Making Of the Moths.mkv", "movie 40"},
 		{"Glass Orbit (2019) [tmdbid-41]/my film.mkv", "tv 41 -"},
+		{"Comet 13 (1995) {tmdb-43}/Comet 13.mkv", "movie 43"},
+		{"Comet 14 (1999) {tmdb-42}/Comet 14.mkv", "movie 42"},
+		{"Comet 14 {tmdb-42}.mkv", "movie 42"},
+		{"Quiet Harbour {tmdb-43}/Quiet Harbour - 03.mkv", "tv 43 S01E03"},
+		{"Harbour at Night {tmdb-43}/Harbour at Night - 03.mkv", "tv 43 S01E03"},
+		{"Comet 13 {tmdb-43}/Comet 13 - S01E03.mkv", "tv 43 S01E03"},
 	} {
-		d := decideOne(&world{entries: []*Entry{moths, lullaby, alone}}, release.Parse(row.path))
+		d := decideOne(&world{entries: []*Entry{moths, lullaby, alone, harbour, flight, probe}}, release.Parse(row.path))
 		if got := outcome(d); got != row.want {
 			t.Errorf("%s: got %s, want %s", row.path, got, row.want)
 		}
@@ -468,7 +476,7 @@ func TestResolveTakesOtherSitesIDs(t *testing.T) {
 		{
 			"a TMDB id needs no other",
 			[]release.ID{{Source: "imdb", Value: "tt1"}, {Source: "tmdb", Value: "22"}},
-			rel("Anything", eps(3)), "tv 22 S01E03",
+			rel("Iron Nightingale", eps(3)), "tv 22 S01E03",
 			[]string{"entry tv 22"},
 		},
 		{
