@@ -259,7 +259,7 @@ func (f *folder) existingVideos() map[float64][]*existingVideo {
 // the work; "" if it is not in it.
 func (d *folderIndex) videosOfSameWork(f *folder, v *video, below string, isShared bool) (out []*existingVideo) {
 	all, numbers := f.existingVideos(), []float64{anyNumber}
-	if v.work.Kind == "tv" { // a season may have thousands of videos
+	if v.work.Kind == "tv" && len(all) > 0 { // a season may have thousands of videos
 		numbers = slices.Clone(v.episodesInName)
 		for _, n := range slices.Concat(v.named.Episodes, cmp.Or(v.orders.In(orders.Absolute), &v.named).Episodes) {
 			numbers = append(numbers, float64(n), float64(100*v.named.Season+n))

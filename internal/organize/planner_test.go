@@ -726,12 +726,17 @@ func TestPlans(t *testing.T) {
 		},
 		{
 			"a disc is not taken apart by a move", func(o *Options) { o.Mode = ModeMove },
-			tree("/in/BDMV/STREAM/0.m2ts", "/in/BDMV/index.bdmv", "/in/f/video_ts/VTS_01_1.VOB", "/in/stream/0.m2ts", "/out/"),
+			tree(
+				"/in/BDMV/STREAM/0.m2ts", "/in/BDMV/index.bdmv", "/in/f/video_ts/VTS_01_1.VOB", "/in/stream/0.m2ts",
+				"/in/my video_ts/a.mkv", "/out/",
+			),
 			[]report.Record{
 				film("/in/BDMV/STREAM/0.m2ts", 7), film("/in/f/video_ts/VTS_01_1.VOB", 8), film("/in/stream/0.m2ts", 9),
+				film("/in/my video_ts/a.mkv", 10),
 			},
 			[]string{
 				"move stream/0.m2ts > Film (2001) [tmdbid-9]/Film (2001) [tmdbid-9].m2ts",
+				"move my video_ts/a.mkv > Film (2001) [tmdbid-10]/Film (2001) [tmdbid-10].mkv",
 				"part_of_disc /in/BDMV/STREAM/0.m2ts",
 				"part_of_disc /in/f/video_ts/VTS_01_1.VOB",
 			},

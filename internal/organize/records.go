@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
-	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/report"
@@ -137,13 +136,21 @@ func (o *Options) skipReason(r *report.Record) (Code, lang.Text) {
 	return o.matchedSkipReason(r)
 }
 
-var discFile = lazyregexp.New(`(?i)(?:^|/)(?:BDMV/STREAM|VIDEO_TS|HVDVD_TS)/[^/]+$`)
+func isPartOfDisc(file string) bool {
+	dir, _ := path.Split(file)
+	for _, end := range [...]string{"BDMV/STREAM/", "VIDEO_TS/", "HVDVD_TS/"} {
+		if at := len(dir) - len(end); at >= 0 && strings.EqualFold(dir[at:], end) && (at == 0 || dir[at-1] == '/') {
+			return true
+		}
+	}
+	return false
+}
 
 func (o *Options) matchedSkipReason(r *report.Record) (Code, lang.Text) {
 	switch {
 	case r.TMDBID <= 0 || r.Kind != "tv" && r.Kind != "movie":
 		return CodeUnmatched, "the record names no entry"
-	case o.Mode == ModeMove && discFile().MatchString(r.Path):
+	case o.Mode == ModeMove && isPartOfDisc(r.Path):
 		return CodePartOfDisc, ""
 	case r.Kind == "tv" && lacksOrder(r):
 		return CodeNoOrder, r.Reason
