@@ -316,5 +316,5 @@ func readUpTo(dir Dir, name string, maxBytes int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return readRange(f, 0, maxBytes)
+	return io.ReadAll(io.NewSectionReader(f, 0, maxBytes))
 }

@@ -101,21 +101,21 @@ func appendFields(b []byte, fields []stepField) []byte {
 
 var errNotStep = lang.Error("it is not a step")
 
-func readFields(line []byte, fields []stepField) error {
-	rest, end := bytes.CutPrefix(line, []byte("{"))
+func readFields(line string, fields []stepField) error {
+	rest, end := strings.CutPrefix(line, "{")
 	if !end {
 		return errNotStep
 	}
 	for _, f := range fields {
-		after, there := bytes.CutPrefix(rest, []byte(f.name))
+		after, there := strings.CutPrefix(rest, f.name)
 		if !there {
 			continue
 		}
-		var value []byte
+		var value string
 		if value, rest = cutValue(after); len(rest) == 0 {
 			return errNotStep
 		}
-		if err := f.parse(string(value)); err != nil {
+		if err := f.parse(value); err != nil {
 			return err
 		}
 		end = rest[0] == '}'
@@ -127,9 +127,9 @@ func readFields(line []byte, fields []stepField) error {
 	return nil
 }
 
-func cutValue(text []byte) (value, rest []byte) {
+func cutValue(text string) (value, rest string) {
 	if len(text) == 0 || text[0] != '"' {
-		n := max(bytes.IndexAny(text, ",}"), 0)
+		n := max(strings.IndexAny(text, ",}"), 0)
 		return text[:n], text[n:]
 	}
 	for i := 1; i < len(text); i++ {
@@ -140,7 +140,7 @@ func cutValue(text []byte) (value, rest []byte) {
 			return text[1:i], text[i+1:]
 		}
 	}
-	return nil, nil
+	return "", ""
 }
 
 func (f stepField) parse(s string) (err error) {
@@ -271,7 +271,7 @@ func readRun(text []byte) (r *run, marksOffset int, err error) {
 	if err != nil {
 		return r, 0, err
 	}
-	lines := bytes.Split(text[length:sum], []byte("\n"))
+	lines := strings.Split(string(text[length:sum]), "\n")
 	if len(lines)-1 < h.Folders {
 		return r, 0, &JournalError{Why: "folders are missing"}
 	}
@@ -290,9 +290,9 @@ func readRun(text []byte) (r *run, marksOffset int, err error) {
 	return &whole, marksOffset, nil
 }
 
-func (r *run) readFolder(line []byte) error {
+func (r *run) readFolder(line string) error {
 	var d folder
-	err := json.Unmarshal(line, &d)
+	err := json.Unmarshal([]byte(line), &d)
 	if err == nil {
 		d.Name, err = organize.Unquote(d.Name)
 	}
@@ -311,7 +311,7 @@ func (r *run) readFolder(line []byte) error {
 	return nil
 }
 
-func (r *run) readSteps(lines [][]byte, number int) error {
+func (r *run) readSteps(lines []string, number int) error {
 	ops := make([]op, len(lines)) // the first of an operation's two steps has no verb
 	var o op
 	var aside bool

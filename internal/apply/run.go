@@ -272,7 +272,12 @@ func openJournal(dir Dir, id string, writable bool) (_ *journal, err error) {
 }
 
 func readRange(f File, from, to int64) ([]byte, error) {
-	return io.ReadAll(io.NewSectionReader(f, from, to-from))
+	text := make([]byte, to-from)
+	n, err := f.ReadAt(text, from)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return text[:n], err
 }
 
 // readSummary reads only a journal's header and marks, so its cost does not depend on the number of files. With check
