@@ -12,7 +12,7 @@
 //   - To change the settings of one request: [With] and [Request] set how long it waits and which [Reservation] pays.
 //   - To handle errors: [BlockedError] has the end of the block; [ErrAcquireTimeout] and [ErrRequestTimeout] are the
 //     two timeouts.
-//   - To watch and control it: [Hooks] report events, [Limiter.Status] returns the present status, [Operator] shows and
+//   - To watch and control it: [Hooks] report events, [Limiter.Status] returns the current status, [Operator] shows and
 //     changes the limiter from outside.
 //
 // For example:

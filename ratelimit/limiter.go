@@ -278,7 +278,7 @@ type update struct {
 	tuning       *core.EffectiveTuning
 	transition   Transition
 	transitioned bool
-	orphans      Orphans
+	freed        FreedReservations
 	state        State
 	gauges       Gauges // zero unless wantsGauges
 }
@@ -288,7 +288,7 @@ func (l *Limiter) updateStore(ctx context.Context, u *update) error {
 	err := l.update(ctx, func(at Instant, s *Snapshot) (err error) {
 		u.tuning = l.tuningFor(at, s)
 		t := &u.tuning.Tuning
-		u.orphans = s.FreeOrphans(t)
+		u.freed = s.FreeOrphanedReservations(t)
 		if u.transition, u.transitioned, err = u.step(at, s, t); err != nil {
 			return err
 		}
@@ -311,8 +311,8 @@ func (l *Limiter) updateStore(ctx context.Context, u *update) error {
 			l.hooks.OnTransition(u.transition)
 		}
 	}
-	if u.orphans.Requests > 0 && l.hooks.OnOrphans != nil {
-		l.hooks.OnOrphans(u.orphans)
+	if u.freed.Requests > 0 && l.hooks.OnReservationsFreed != nil {
+		l.hooks.OnReservationsFreed(u.freed)
 	}
 	return nil
 }
@@ -380,12 +380,12 @@ func (l *Limiter) Rationed() bool {
 
 // Hooks are called without locks by the goroutine that caused the event, also concurrently. Nil hooks are skipped.
 type Hooks struct {
-	OnTransition func(Transition) // the state has changed
-	OnAnswer     func(Answer)     // a request has ended
-	OnWait       func(WaitInfo)   // a request starts or stops waiting for something that may take long
-	OnWarning    func(error)      // something went wrong and was handled
-	OnTuned      func(Tuned)      // a setting's value changes because an operator's override begins or ends
-	OnOrphans    func(Orphans)    // abandoned reservations were freed
+	OnTransition        func(Transition)        // the state has changed
+	OnAnswer            func(Answer)            // a request has ended
+	OnWait              func(WaitInfo)          // a request starts or stops waiting for something that may take long
+	OnWarning           func(error)             // something went wrong and was handled
+	OnTuned             func(Tuned)             // a setting's value changes because an operator's override begins or ends
+	OnReservationsFreed func(FreedReservations) // abandoned reservations were freed
 }
 
 // Tuned is a change of a setting that an operator made, or the end of such a change.

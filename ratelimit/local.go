@@ -138,7 +138,7 @@ func (l *Limiter) reap(ctx context.Context, interval, patience time.Duration) bo
 	return err == nil
 }
 
-// Status returns the limiter's present status, as this process sees it.
+// Status returns the limiter's current status, as this process sees it.
 func (l *Limiter) Status(ctx context.Context) (Status, error) {
 	at, s, err := core.ReadSnapshot(ctx, l.store)
 	if err != nil {

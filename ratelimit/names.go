@@ -38,8 +38,8 @@ type (
 	Gauges = core.Gauges
 	// Transition is a change of the limiter's state, for the address or for one account, with its reason.
 	Transition = core.Transition
-	// Orphans are requests that were reserved in the budget but neither made nor released.
-	Orphans = core.Orphans
+	// FreedReservations says how many requests of the budget became free because their process had abandoned them.
+	FreedReservations = core.FreedReservations
 	// Status describes the limiter at one moment.
 	Status = core.Status
 )

@@ -115,8 +115,8 @@ func TestAnAbandonedReservationRunsOut(t *testing.T) {
 		if _, err := r.l.Reserve(t.Context(), 3); err != nil {
 			t.Fatal(err)
 		}
-		var told []Orphans
-		hooks := Hooks{OnOrphans: func(o Orphans) { told = append(told, o) }}
+		var told []FreedReservations
+		hooks := Hooks{OnReservationsFreed: func(o FreedReservations) { told = append(told, o) }}
 		other, _ := New(Config{Store: r.l.store, Tuning: *r.l.ownTuning.Load(), Hooks: hooks})
 		if _, err := other.Reserve(t.Context(), 1); !errors.Is(err, ErrBudget) {
 			t.Fatalf("%v", err)
@@ -129,7 +129,7 @@ func TestAnAbandonedReservationRunsOut(t *testing.T) {
 			}
 			res.Release()
 		}
-		if len(told) != 1 || told[0] != (Orphans{Requests: 3, Limit: 3}) {
+		if len(told) != 1 || told[0] != (FreedReservations{Requests: 3, Limit: 3}) {
 			t.Errorf("told of %+v", told)
 		}
 	})

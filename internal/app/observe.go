@@ -47,8 +47,8 @@ type observer struct {
 	longPause   time.Time // when the latest pause ends that was longer than a minute
 }
 
-func (o *observer) onOrphans(f ratelimit.Orphans) {
-	o.metrics.Add(metrics.Orphans, f.Requests)
+func (o *observer) onReservationsFreed(f ratelimit.FreedReservations) {
+	o.metrics.Add(metrics.QuotaOrphans, f.Requests)
 	// The event names no account, so the log line has a name only if there is just one account.
 	o.log.Warn("quota_orphan", slog.String("comp", "anivault"), slog.String("account", o.cfg().OnlyAccount()),
 		slog.Int("requests", f.Requests), slog.Int("used", f.Used),

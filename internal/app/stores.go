@@ -194,7 +194,7 @@ func (c *components) open(cfg *config.Config, opts Options) error {
 		Hooks: ratelimit.Hooks{
 			OnTransition: c.observer.onTransition, OnAnswer: c.observer.onAnswer, OnWait: c.observer.onWait,
 			OnWarning: c.observer.warn,
-			OnTuned:   c.observer.onTuned, OnOrphans: c.observer.onOrphans,
+			OnTuned:   c.observer.onTuned, OnReservationsFreed: c.observer.onReservationsFreed,
 		},
 	})
 	if err != nil {

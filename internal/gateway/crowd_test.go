@@ -398,7 +398,7 @@ func TestSeed002AnOrphanIsFreeAfterItsHour(t *testing.T) {
 		if !refused(4) {
 			t.Error("beyond the budget")
 		}
-		if n := b.service.g.upstream.Metrics().Snapshot().Value(metrics.Orphans); n != 3 {
+		if n := b.service.g.upstream.Metrics().Snapshot().Value(metrics.QuotaOrphans); n != 3 {
 			t.Errorf("%v orphans are counted", n)
 		}
 	})

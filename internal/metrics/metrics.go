@@ -168,7 +168,7 @@ var (
 	Requests         = metric("requests_total")
 	CacheHits        = metric("cache_hits_total")
 	CacheMisses      = metric("cache_miss_total")
-	Orphans          = metric("quota_orphans_total")
+	QuotaOrphans     = metric("quota_orphans_total")
 	Rate             = metric("rate_current")
 	Concurrency      = metric("concurrency_current")
 	ErrRate          = metric("err_rate_30s")

@@ -35,7 +35,7 @@ func filled() *Metrics {
 	}
 	m.Add(CacheHits, 2)
 	m.Add(CacheMisses, 1)
-	m.Add(Orphans, 3)
+	m.Add(QuotaOrphans, 3)
 	m.Observe(Sleep, 1500*time.Millisecond)
 	m.Set(Rate, 17.5)
 	m.Set(Concurrency, 2)

@@ -20,7 +20,7 @@ type Account struct {
 	Rate     float64       // requests a second; 0: the tuning's RateBase
 	Quota    Budget
 	Disabled bool
-	Schedule []Period // the first period that contains the present time replaces Slots
+	Schedule []Period // the first period that contains the current time replaces Slots
 }
 
 // Period is a part of the local day with its own limit. It excludes To, and spans midnight if To is before From.

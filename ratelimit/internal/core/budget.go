@@ -97,24 +97,24 @@ func (v view) totalReserved() (sum, unassigned int) {
 	return sum, unassigned
 }
 
-// FreeOrphans frees the reservations of processes that have asked for nothing for quota_orphan_after.
-func (s *Snapshot) FreeOrphans(t *Tuning) Orphans {
-	return view{s, s.clock.now, t, Instant{}}.freeOrphans()
+// FreeOrphanedReservations frees the reservations of processes that have asked for nothing for quota_orphan_after.
+func (s *Snapshot) FreeOrphanedReservations(t *Tuning) FreedReservations {
+	return view{s, s.clock.now, t, Instant{}}.freeOrphanedReservations()
 }
 
-func (v view) freeOrphans() (o Orphans) {
+func (v view) freeOrphanedReservations() (freed FreedReservations) {
 	for i := range v.s.processes.list {
 		p := &v.s.processes.list[i]
 		if held := v.currentReservation(p); held < p.reserved {
-			o.Requests += p.reserved - held
+			freed.Requests += p.reserved - held
 			p.reserved = held
 		}
 	}
-	if o.Requests > 0 {
-		o.Used, o.Limit = v.s.address.quota.current(v.now).used, v.t.Budget.Requests
-		o.Reserved, _ = v.totalReserved()
+	if freed.Requests > 0 {
+		freed.Used, freed.Limit = v.s.address.quota.current(v.now).used, v.t.Budget.Requests
+		freed.Reserved, _ = v.totalReserved()
 	}
-	return o
+	return freed
 }
 
 func (v view) fitsBudget(n int, quotas []candidate) bool {
@@ -181,7 +181,7 @@ func (s *Snapshot) Reserve(at Instant, owner string, n int, t *Tuning, accounts 
 	if !t.Budget.On() && len(quotas) == 0 {
 		return 0, nil
 	}
-	v.freeOrphans()
+	v.freeOrphanedReservations()
 	if !v.fitsBudget(n, quotas) {
 		return 0, v.budgetError(n, quotas)
 	}
@@ -200,8 +200,8 @@ func (s *Snapshot) Unreserve(at Instant, owner string, n int) {
 
 func (p *process) releaseReserved(n int) { p.reserved = max(p.reserved-n, 0) }
 
-// Orphans is the result of freeing orphaned reservations: the number of freed requests, and the budget afterwards.
-type Orphans struct {
+// FreedReservations is the result of freeing orphaned reservations: how many requests were freed, and the budget now.
+type FreedReservations struct {
 	Requests int // reserved requests that were freed
 	Used     int // requests used in the current period
 	Reserved int // requests still reserved by active processes

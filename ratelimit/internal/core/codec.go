@@ -159,7 +159,7 @@ func (c *codec) machine(m *machine) {
 	c.codeFields(&m.streak429, &m.last429Permit, &m.last429Wait, &m.failures, &m.successes)
 	c.codeFields(&m.confirmations, &m.confirmedPermit, &m.highRatioSince)
 	if l := &m.learned; c.version > versionWithAccounts {
-		c.codeFields(&l.answers, &l.count429, &l.provenAnswers, &l.trialRaise, &l.untilRaise, &l.window)
+		c.codeFields(&l.maxAnswers, &l.count429, &l.provenMax, &l.trialRaise, &l.untilRaise, &l.window)
 		c.codeFields(&l.since, &l.last429, &l.noLearningUntil)
 		c.codeFields(&m.previousState, &m.lastGoodPermit, &m.probingAfter, &m.lastFirstTry, &m.easingSince, &m.seen429)
 		c.codeFields(&m.stated.quota, &m.stated.period, &m.stated.lastStated)
@@ -302,9 +302,9 @@ func (s *Snapshot) valid() bool {
 func (c *scope) valid() bool {
 	m, l := &c.machine, &c.machine.learned
 	return c.quota.period >= 0 && c.quota.used >= 0 && int(max(m.state, m.previousState)) < len(stateNames) &&
-		l.window >= 0 && (l.window > 0 || l.answers == 0) &&
+		l.window >= 0 && (l.window > 0 || l.maxAnswers == 0) &&
 		m.stated.quota >= 0 && (m.stated.period > 0 || m.stated.quota == 0) &&
-		min(l.answers, l.count429, l.provenAnswers, l.trialRaise) >= 0 && max(l.answers, l.trialRaise) <= maxGrants &&
+		min(l.maxAnswers, l.count429, l.provenMax, l.trialRaise) >= 0 && max(l.maxAnswers, l.trialRaise) <= maxGrants &&
 		min(m.cooldown, m.timeAtMaxCooldown, m.last429Wait) >= 0 &&
 		min(m.streak429, m.failures, m.successes, m.confirmations) >= 0
 }

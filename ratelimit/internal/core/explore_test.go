@@ -83,9 +83,9 @@ func shapeOf(s *Snapshot, t *Tuning) shape {
 
 func learnedOf(m *machine, t *Tuning) uint8 {
 	switch {
-	case m.learned.answers == 0:
+	case m.learned.maxAnswers == 0:
 		return 0
-	case m.learned.answers == minAnswers(t.CeilingWindow, t.RateBase):
+	case m.learned.maxAnswers == minAnswers(t.CeilingWindow, t.RateBase):
 		return 1
 	default:
 		return 2
@@ -208,7 +208,7 @@ func (x *explorer) ask(n *node, owner string, ticket uint64) {
 		x.t.Fatal("granted in a pause")
 	}
 	got := n.s.ceiling.grantsWithin(now, x.tuning.CeilingWindow)
-	if most := m.learned.answers; got > x.tuning.Ceiling || most > 0 && got > most {
+	if most := m.learned.maxAnswers; got > x.tuning.Ceiling || most > 0 && got > most {
 		x.t.Fatalf("%d grants in a window, learned %d", got, most)
 	}
 	if before.address.machine.probingAfter != 0 && before.queue.runningProbes(&before.address.machine) > 0 {
@@ -427,17 +427,18 @@ func (x *explorer) checkLearned(event string, a, b *Snapshot, fail func(string, 
 	was, is := m.learned, o.learned
 	refused, good := strings.Contains(event, "throttled"), strings.Contains(event, "ok")
 	switch {
-	case is.answers != 0 && (is.answers < minAnswers(is.window, x.tuning.RateBase) || is.rate() >= x.tuning.RateBase):
+	case is.maxAnswers != 0 &&
+		(is.maxAnswers < minAnswers(is.window, x.tuning.RateBase) || is.rate() >= x.tuning.RateBase):
 		fail("learned %.2f/s", is.rate())
-	case is.answers != 0 && (was.answers == 0 || is.answers < was.answers) && !refused:
-		fail("learned %d after %d without a 429", is.answers, was.answers)
-	case was.answers != 0 && is.answers > was.answers && (!good || m.state != Normal):
-		fail("raised from %d to %d", was.answers, is.answers)
-	case was.answers != 0 && is.answers == 0 && !good && !refused && now.sub(was.last429) < learnedLifetime:
+	case is.maxAnswers != 0 && (was.maxAnswers == 0 || is.maxAnswers < was.maxAnswers) && !refused:
+		fail("learned %d after %d without a 429", is.maxAnswers, was.maxAnswers)
+	case was.maxAnswers != 0 && is.maxAnswers > was.maxAnswers && (!good || m.state != Normal):
+		fail("raised from %d to %d", was.maxAnswers, is.maxAnswers)
+	case was.maxAnswers != 0 && is.maxAnswers == 0 && !good && !refused && now.sub(was.last429) < learnedLifetime:
 		fail("forgotten")
-	case was.answers != 0 && is.answers == 0 && refused && is.noLearningUntil <= now:
+	case was.maxAnswers != 0 && is.maxAnswers == 0 && refused && is.noLearningUntil <= now:
 		fail("forgotten for no time")
-	case was.answers == 0 && is.answers != 0 && was.noLearningUntil > now:
+	case was.maxAnswers == 0 && is.maxAnswers != 0 && was.noLearningUntil > now:
 		fail("learned what was to be forgotten")
 	}
 }

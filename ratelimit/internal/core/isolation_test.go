@@ -209,14 +209,14 @@ func TestTheLowerOfTwoLearnedLimitsHolds(t *testing.T) {
 			return []*learnedLimit{&s.address.machine.learned, &s.accounts.list[0].machine.learned}
 		}
 		for i := range both(&s) {
-			*both(&s)[i] = learnedLimit{answers: c.ours, window: tu.CeilingWindow, last429: s.clock.now}
-			*both(&a.Snapshot)[i] = learnedLimit{answers: c.alone, window: tu.CeilingWindow, last429: s.clock.now}
+			*both(&s)[i] = learnedLimit{maxAnswers: c.ours, window: tu.CeilingWindow, last429: s.clock.now}
+			*both(&a.Snapshot)[i] = learnedLimit{maxAnswers: c.alone, window: tu.CeilingWindow, last429: s.clock.now}
 		}
 		clock.pass(time.Second)
 		a.Rejoin(&s, clock.now(), "me", 1)
 		for i, l := range both(&s) {
-			if l.answers != c.want {
-				t.Errorf("%+v: scope %d has learned %d", c, i, l.answers)
+			if l.maxAnswers != c.want {
+				t.Errorf("%+v: scope %d has learned %d", c, i, l.maxAnswers)
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func TestALimitThatRoseIsFoundWithinTheBound(t *testing.T) {
 		t.Errorf("the bound is %s", bound)
 	}
 	w.ask(u, bound+5*time.Second, nil)
-	if w.s.address.machine.learned.answers != 0 {
+	if w.s.address.machine.learned.maxAnswers != 0 {
 		t.Errorf("%.2f/s is still learned after %s", w.s.address.machine.learned.rate(), bound)
 	}
 }
@@ -93,7 +93,7 @@ func TestLearnedLimitsOutliveTheRunButNotADay(t *testing.T) {
 	}
 	w.sleep(13 * time.Hour)
 	w.run("ok")
-	if w.s.address.machine.learned.answers != 0 {
+	if w.s.address.machine.learned.maxAnswers != 0 {
 		t.Error("known after a day without a refusal")
 	}
 }
@@ -126,18 +126,18 @@ func TestOneRefusalTooManyIsForgotten(t *testing.T) {
 	m := &w.s.address.machine
 	w.run("ok")
 	m.learned = learnedLimit{
-		answers:       12,
-		window:        w.tuning.CeilingWindow,
-		provenAnswers: 24,
-		untilRaise:    400,
-		last429:       w.s.clock.now,
+		maxAnswers: 12,
+		window:     w.tuning.CeilingWindow,
+		provenMax:  24,
+		untilRaise: 400,
+		last429:    w.s.clock.now,
 	}
 	w.run("429") // 11 of 24
-	if l := m.learned; l.answers != 0 || l.noLearningUntil <= w.s.clock.now {
+	if l := m.learned; l.maxAnswers != 0 || l.noLearningUntil <= w.s.clock.now {
 		t.Fatalf("%+v", l)
 	}
 	w.run("ok*20 429*3 ok*30")
-	if m.learned.answers != 0 {
+	if m.learned.maxAnswers != 0 {
 		t.Errorf("learned %+v within five minutes", m.learned)
 	}
 }
@@ -147,15 +147,15 @@ func TestARaiseOnTrialIsTakenBack(t *testing.T) {
 	m := &w.s.address.machine
 	w.run("ok")
 	m.learned = learnedLimit{
-		answers:       20,
-		window:        w.tuning.CeilingWindow,
-		provenAnswers: 20,
-		trialRaise:    4,
-		untilRaise:    3,
-		last429:       w.s.clock.now,
+		maxAnswers: 20,
+		window:     w.tuning.CeilingWindow,
+		provenMax:  20,
+		trialRaise: 4,
+		untilRaise: 3,
+		last429:    w.s.clock.now,
 	}
 	w.run("429")
-	if l := m.learned; l.answers != 16 || l.trialRaise != 0 || l.untilRaise != w.tuning.RampAfter {
+	if l := m.learned; l.maxAnswers != 16 || l.trialRaise != 0 || l.untilRaise != w.tuning.RampAfter {
 		t.Errorf("%+v", l)
 	}
 }
@@ -163,7 +163,7 @@ func TestARaiseOnTrialIsTakenBack(t *testing.T) {
 func TestALongPauseTeachesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.run("ok*20 429/12s*4 ok*30")
-	if w.s.address.machine.learned.answers != 0 {
+	if w.s.address.machine.learned.maxAnswers != 0 {
 		t.Errorf("learned %.2f/s", w.s.address.machine.learned.rate())
 	}
 }
@@ -248,13 +248,13 @@ func TestTheFirstRaiseIsAQuarterUntilThereIsA429(t *testing.T) {
 			w.run("ok")
 			m := &w.s.address.machine
 			m.learned = learnedLimit{
-				answers: 20, window: w.tuning.CeilingWindow, provenAnswers: 20, untilRaise: 1, since: w.s.clock.now,
+				maxAnswers: 20, window: w.tuning.CeilingWindow, provenMax: 20, untilRaise: 1, since: w.s.clock.now,
 				last429: w.s.clock.now,
 			}
 			tt.with(&m.learned)
 			m.lastTokenShortage = w.s.clock.now
 			w.run("ok")
-			if got := m.learned.answers; got != tt.want {
+			if got := m.learned.maxAnswers; got != tt.want {
 				t.Errorf("%d answers a window, want %d", got, tt.want)
 			}
 		})

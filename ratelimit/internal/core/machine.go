@@ -393,7 +393,7 @@ func (m *machine) allowance() *allowance {
 	return &allowances[m.state]
 }
 
-// pace reduces a pace in Normal to that of the present state. Throttle starts with a share of the rate, which doubles
+// pace reduces a pace in Normal to that of the current state. Throttle starts with a share of the rate, which doubles
 // every throttle_ease, because errors that continue at a low rate do not come from the rate. Throttle has just shown
 // that the upstream works, so the probes after it need not be slow.
 func (m *machine) pace(normal pace, t *Tuning, now Stamp) pace {

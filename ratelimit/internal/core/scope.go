@@ -186,13 +186,13 @@ const (
 // learnedLimit is the upstream's limit, if it is below rate_base, as a number of answers in one window. The first 429s
 // set it from the answers just before them, each later 429 lowers it by one, and good answers raise it again.
 type learnedLimit struct {
-	answers int           // the most answers in a window; 0: no limit is known
-	window  time.Duration // the length of the window: ceiling_window of the process that learned the limit
-	since   Stamp         // when the limit was learned
-	last429 Stamp
+	maxAnswers int           // the limit: the most answers in a window; 0: no limit is known
+	window     time.Duration // the length of the window: ceiling_window of the process that learned the limit
+	since      Stamp         // when the limit was learned
+	last429    Stamp
 
 	count429        int   // 429s without a whole window of good answers between them
-	provenAnswers   int   // the limit before the last series of raises, or the first learned limit
+	provenMax       int   // maxAnswers before the last series of raises, or when the limit was first learned
 	trialRaise      int   // the size of the latest raise, while it is on trial; 0: none
 	untilRaise      int   // good answers until the next raise
 	noLearningUntil Stamp // nothing is learned until then
@@ -200,17 +200,17 @@ type learnedLimit struct {
 
 // rate returns the limit in requests a second, 0 if no limit is known.
 func (l *learnedLimit) rate() float64 {
-	if l.answers == 0 {
+	if l.maxAnswers == 0 {
 		return 0
 	}
-	return float64(l.answers) / l.window.Seconds()
+	return float64(l.maxAnswers) / l.window.Seconds()
 }
 
 func (l *learnedLimit) capRate(baseRate float64) float64 {
-	if l.answers == 0 {
+	if l.maxAnswers == 0 {
 		return baseRate
 	}
-	if l.answers <= minAnswers(l.window, baseRate) { // minAnswers is rounded up, so l.rate() may be above the floor
+	if l.maxAnswers <= minAnswers(l.window, baseRate) { // minAnswers is rounded up, so l.rate() may be above the floor
 		return learnedFloor(baseRate)
 	}
 	return min(baseRate, l.rate())
@@ -231,7 +231,7 @@ func (l *learnedLimit) on429(m *machine, t *Tuning, now Stamp, baseRate float64)
 	if m.state != Normal && m.state != Throttle || m.pauseUntil.sub(now) >= learnWindow {
 		return
 	}
-	if l.answers > 0 && m.state == Normal {
+	if l.maxAnswers > 0 && m.state == Normal {
 		l.lower(t, now, baseRate)
 	}
 	if l.count429 >= t.NThrottle && now >= l.noLearningUntil {
@@ -245,19 +245,19 @@ func (l *learnedLimit) learn(t *Tuning, now Stamp, mostAnswers int, baseRate flo
 	if mostAnswers < 2 || float64(answers)/t.CeilingWindow.Seconds() >= l.capRate(baseRate) {
 		return
 	}
-	if l.answers == 0 {
-		l.provenAnswers, l.since = answers, now
+	if l.maxAnswers == 0 {
+		l.provenMax, l.since = answers, now
 	}
-	l.answers, l.window, l.trialRaise, l.untilRaise = answers, t.CeilingWindow, 0, answers
+	l.maxAnswers, l.window, l.trialRaise, l.untilRaise = answers, t.CeilingWindow, 0, answers
 }
 
 // lower takes back the raise that is being tried, or else lowers the limit by one. Below half of the proven limit, the
 // rate is probably not what causes the 429s, so lower discards the limit and learns nothing for a while.
 func (l *learnedLimit) lower(t *Tuning, now Stamp, baseRate float64) {
-	l.answers = max(l.answers-max(l.trialRaise, 1), minAnswers(l.window, baseRate))
+	l.maxAnswers = max(l.maxAnswers-max(l.trialRaise, 1), minAnswers(l.window, baseRate))
 	l.trialRaise, l.untilRaise = 0, t.RampAfter
-	if 2*l.answers < l.provenAnswers {
-		l.answers, l.noLearningUntil = 0, now.add(relearnDelay)
+	if 2*l.maxAnswers < l.provenMax {
+		l.maxAnswers, l.noLearningUntil = 0, now.add(relearnDelay)
 	}
 }
 
@@ -268,7 +268,7 @@ func (l *learnedLimit) onGoodAnswer(m *machine, t *Tuning, now Stamp, baseRate f
 		l.count429 = 0
 	}
 	wanted := m.lastTokenShortage != 0 && now.sub(m.lastTokenShortage) <= time.Second
-	if l.answers == 0 || m.state != Normal || !wanted {
+	if l.maxAnswers == 0 || m.state != Normal || !wanted {
 		return
 	}
 	if l.untilRaise--; l.untilRaise > 0 {
@@ -278,27 +278,27 @@ func (l *learnedLimit) onGoodAnswer(m *machine, t *Tuning, now Stamp, baseRate f
 	case l.trialRaise > 0:
 		l.trialRaise *= 2
 	case l.since == l.last429: // no 429 since the limit was learned: it may be rising
-		l.provenAnswers, l.trialRaise = l.answers, max(1, l.answers/4)
+		l.provenMax, l.trialRaise = l.maxAnswers, max(1, l.maxAnswers/4)
 	default:
-		l.provenAnswers, l.trialRaise = l.answers, 1
+		l.provenMax, l.trialRaise = l.maxAnswers, 1
 	}
-	l.answers += l.trialRaise
-	if l.untilRaise = l.answers; l.rate() >= baseRate {
-		l.answers, l.trialRaise = 0, 0
+	l.maxAnswers += l.trialRaise
+	if l.untilRaise = l.maxAnswers; l.rate() >= baseRate {
+		l.maxAnswers, l.trialRaise = 0, 0
 	}
 }
 
 func (l *learnedLimit) expire(now Stamp) {
-	if l.answers > 0 && now.sub(l.last429) >= learnedLifetime {
-		l.answers, l.trialRaise = 0, 0
+	if l.maxAnswers > 0 && now.sub(l.last429) >= learnedLifetime {
+		l.maxAnswers, l.trialRaise = 0, 0
 	}
 }
 
 func (l *learnedLimit) wait(now Stamp, c *ceiling) time.Duration {
-	if l.answers == 0 {
+	if l.maxAnswers == 0 {
 		return 0
 	}
-	return c.wait(now, l.answers, l.window)
+	return c.wait(now, l.maxAnswers, l.window)
 }
 
 // statedLimit is the limit in the upstream's rate-limit fields. It applies for one period after the last such answer.
@@ -320,7 +320,7 @@ func (l *statedLimit) wait(now Stamp, c *ceiling, window time.Duration) time.Dur
 
 // mergeLower takes over a lower limit that was learned in isolation. translate converts its times.
 func (l *learnedLimit) mergeLower(isolated learnedLimit, translate func(Stamp) Stamp) {
-	if isolated.answers > 0 && (l.answers == 0 || isolated.rate() < l.rate()) {
+	if isolated.maxAnswers > 0 && (l.maxAnswers == 0 || isolated.rate() < l.rate()) {
 		*l = isolated
 		l.since, l.last429 = translate(isolated.since), translate(isolated.last429)
 		l.noLearningUntil = translate(isolated.noLearningUntil)

@@ -175,7 +175,7 @@ func (v view) expire() {
 		}
 		return true
 	})
-	v.freeOrphans()
+	v.freeOrphanedReservations()
 	q.tickets = slices.DeleteFunc(q.tickets, func(t ticket) bool { return v.now.sub(t.retryAt) >= dropTicketAfter })
 }
 
