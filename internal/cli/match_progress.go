@@ -47,7 +47,7 @@ func startProgress(f *factory, a *app.App, status *ui.Status, waits bool) *progr
 	}
 	p.draw()
 	p.runEvery(100*time.Millisecond, p.draw)
-	p.runEvery(time.Second, p.app.PollSharedState) // while other processes send requests, only the shared state changes
+	p.runEvery(time.Second, p.app.PollSharedState) // only the shared state shows what other processes do
 	return p
 }
 

@@ -130,7 +130,7 @@ const schemaVersion = "/1"
 
 type jsonSchema struct {
 	name     string
-	commands []string // whose JSON has this schema, as match or limiter/show; nil: other schemas contain it
+	commands []string // those whose JSON names this schema, such as match or limiter/show; nil: none does
 	key      string   // of the list in a JSON document; "": there is none
 	objects  []any
 }

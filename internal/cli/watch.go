@@ -44,7 +44,7 @@ type watchRun struct {
 	targets []organize.Root // the libraries, as they were at the start
 	state   *watch.State
 	warned  map[string]bool               // keys of warnOnce
-	placed  map[string][]apply.PlacedFile // by run and stage
+	placed  map[string][]apply.PlacedFile // the files that each run placed; the key is the run's id and stage
 }
 
 func newWatch(f *factory) *cobra.Command {

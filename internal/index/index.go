@@ -196,7 +196,7 @@ func idOf(key []byte) int {
 }
 
 func animeRecords(a anime) []record {
-	value, _ := json.Marshal(a) // an anime always has a JSON form
+	value, _ := json.Marshal(a) // it can't fail for an anime
 	out := []record{{bucketAnime, idKey(a.ID), value}}
 	if a.TVID > 0 {
 		out = append(out, record{bucketAnimeOfSeries, idKey(a.TVID, a.ID), nil})

@@ -51,7 +51,7 @@ func New(limits Limits, seed uint64) (*Behaviour, error) {
 	}, nil
 }
 
-// Apply replaces the scenario. One without limits keeps the present limits, and what clients have used of them.
+// Apply replaces the scenario. One without limits keeps the current limits, and what clients have used of them.
 func (b *Behaviour) Apply(s Scenario, now time.Time) error {
 	if err := s.Validate(); err != nil {
 		return err

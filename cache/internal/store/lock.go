@@ -141,7 +141,7 @@ func (l *dbLock) generation() uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// nextGeneration begins a generation under the exclusive lock. now is 0 if the file can't be written.
+// nextGeneration begins a new generation; the caller holds the exclusive lock. now is 0 if the file can't be written.
 func (l *dbLock) nextGeneration() (before, now uint64) {
 	before = l.generation()
 	l.mu.Lock()

@@ -23,7 +23,7 @@ const (
 	retryPause = time.Minute
 	// activeWaitFactor is how many times longer a write waits for an active holder of the lock than for a stopped one.
 	activeWaitFactor = 8
-	closeWait        = 5 * time.Second // how long Close waits for the lock; a shorter wait is that of another commit
+	closeWait        = 5 * time.Second // how long Close waits for the lock; other commits wait less
 	maxPendingBytes  = 64 << 20
 )
 
