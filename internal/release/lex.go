@@ -91,15 +91,18 @@ type lexer struct{ w *words }
 // lowerCase returns s in lower case. It keeps letters whose lower-case form has another length, so byte offsets in s
 // are valid in the result.
 func lowerCase(s string) string {
-	if lower := strings.ToLower(s); len(lower) == len(s) {
-		return lower
-	}
-	return strings.Map(func(r rune) rune {
-		if lower := unicode.ToLower(r); utf8.RuneLen(lower) == utf8.RuneLen(r) {
-			return lower
+	b := []byte(s)
+	for i, r := range s {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			b[i] = byte(r) + 'a' - 'A'
+		case r >= utf8.RuneSelf && !isCJK(r): // these have no lower case
+			if lower := unicode.ToLower(r); lower != r && utf8.RuneLen(lower) == utf8.RuneLen(r) {
+				utf8.EncodeRune(b[i:], lower)
+			}
 		}
-		return r
-	}, s)
+	}
+	return string(b)
 }
 
 func (p lexer) lexWord(i, group int) int {
@@ -108,6 +111,11 @@ func (p lexer) lexWord(i, group int) int {
 loop:
 	for j < len(text) {
 		c := text[j]
+		if isLetter(c) { // a quick check, because most characters are
+			letters++
+			j++
+			continue
+		}
 		r, size := rune(c), 1
 		if c >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(text[j:])
@@ -115,7 +123,7 @@ loop:
 		switch {
 		case isDigit(c):
 			digits++
-		case isLetter(c), c >= utf8.RuneSelf && isLetterRune(r) && !isCJK(r):
+		case c >= utf8.RuneSelf && isLetterRune(r) && !isCJK(r):
 			letters++
 		case (r == '\'' || r == '’') && j > i && j+size < len(text) && isWordByte(text[j+size]):
 		default:

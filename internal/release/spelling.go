@@ -45,36 +45,45 @@ func normalizeWidth(s string) string {
 	for i < len(s) && s[i] >= ' ' && s[i] < 0x7F { // a quick check, because most names are ASCII
 		i++
 	}
-	if !strings.ContainsFunc(s[i:], func(r rune) bool { return !isStableUnderNFC(r) }) {
+	stable, wide, kana, waves, crosses := true, false, false, false, false
+	for _, r := range s[i:] {
+		if isStableUnderNFC(r) {
+			continue
+		}
+		stable = false
+		wide = wide || normalizeRune(r) != r
+		kana = kana || isHalfwidthKana(r)
+		waves = waves || r == '〜' || r == '～' || r == '∼'
+		crosses = crosses || isCross(r)
+	}
+	if stable {
 		return s
 	}
 	if !utf8.ValidString(s) {
 		s = notASCII().ReplaceAllString(s, "\uFFFD")
 	}
-	s = norm.NFC.String(strings.Map(normalizeRune, s))
-	if strings.ContainsFunc(s, isHalfwidthKana) {
+	if wide {
+		s = strings.Map(normalizeRune, s)
+	}
+	s = norm.NFC.String(s)
+	if kana {
 		s = halfwidthKana().ReplaceAllStringFunc(s, norm.NFKC.String) // NFKC also composes the voicing marks
 	}
-	if strings.ContainsAny(s, "〜～∼") {
+	if waves {
 		s = wavedNumbers().ReplaceAllString(s, "${1}~${2}")
 	}
-	return replaceCrosses(s)
+	if crosses { // the Cyrillic х and the sign × between digits: "06х01"
+		for range 2 { // twice, because the two matches in "1×2×3" overlap
+			s = crossedDigits().ReplaceAllString(s, "${1}x${2}")
+		}
+	}
+	return s
 }
 
 // isStableUnderNFC reports whether NFC never changes r, whatever stands next to it.
 func isStableUnderNFC(r rune) bool {
 	return r >= ' ' && r < 0x7F || r >= 0x3041 && r <= 0x3096 || r >= 0x30A1 && r <= 0x30FF ||
 		r >= 0x4E00 && r <= 0x9FFF || r >= 0xAC00 && r <= 0xD7A3
-}
-
-// replaceCrosses writes the Cyrillic х and the sign × between digits as x: "06х01".
-func replaceCrosses(s string) string {
-	if strings.ContainsFunc(s, isCross) {
-		for range 2 { // twice, because the two matches in "1×2×3" overlap
-			s = crossedDigits().ReplaceAllString(s, "${1}x${2}")
-		}
-	}
-	return s
 }
 
 var (
@@ -152,14 +161,16 @@ func isDotThenDigit(s string, dot, number int) bool {
 }
 
 func trimTitle(s string) string {
-	s = strings.TrimLeftFunc(s, func(r rune) bool { return isTitleEdge(r) || strings.ContainsRune(")].!", r) })
+	s = strings.TrimLeftFunc(s, func(r rune) bool {
+		return !isLetterRune(r) && (isTitleEdge(r) || strings.ContainsRune(")].!", r))
+	})
 	whole := s
 	for {
 		r, n := utf8.DecodeLastRuneInString(s)
 		cut := whole[len(s):]
 		dashed := strings.HasPrefix(cut, " ") && strings.HasPrefix(strings.TrimLeft(cut, " "), "-")
 		switch {
-		case n == 0, strings.ContainsRune("+*#", r) && dashed: // "Title + - 07", "Title* - 07"
+		case n == 0, isLetterRune(r), strings.ContainsRune("+*#", r) && dashed: // "Title + - 07", "Title* - 07"
 			return s
 		case isTitleEdge(r) && !(r == '-' && strings.HasSuffix(s, "--")), strings.ContainsRune("([{#", r):
 		case r == '.' && !strings.HasSuffix(s, "...") &&
