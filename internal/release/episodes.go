@@ -209,9 +209,10 @@ func markHashNumber(p *markerStage, i int) bool {
 func (p *markerStage) markCounters() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
-		if n, size := hanNumber(p.w.word(i)); n > 1 && n < 10 && size == p.w.length(i) && len(p.seasons) == 0 &&
-			p.w.isAloneInBracket(i) && p.w.classAt(i-1) == cjk && p.w.tagAt(i-1) == noTag {
-			p.setSeasons(i, i+1, []int{n}) // "铁道（二）"
+		if len(p.seasons) == 0 && p.w.isAloneInBracket(i) && p.w.classAt(i-1) == cjk && p.w.tagAt(i-1) == noTag {
+			if n, size := hanNumber(p.w.word(i)); n > 1 && n < 10 && size == p.w.length(i) {
+				p.setSeasons(i, i+1, []int{n}) // "铁道（二）"
+			}
 		}
 		if t.num < 0 || t.class != cjk {
 			continue

@@ -163,10 +163,11 @@ func (p *numberStage) readSpecialNumber(i int) {
 }
 
 func untilDigit(w string) string {
-	if i := strings.IndexAny(w, "0123456789"); i >= 0 {
-		return w[:i]
+	i := 0
+	for i < len(w) && !isDigit(w[i]) {
+		i++
 	}
-	return w
+	return w[:i]
 }
 
 // leadingLetters returns w up to its first digit, without the "v" of a version.

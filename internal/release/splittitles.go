@@ -210,7 +210,7 @@ func (p titleSplitter) splitAKA(from, to int) bool {
 // splitDash splits a text at a dash with two spaces after it. Some groups put one between two titles.
 func (p titleSplitter) splitDash(from, to int) bool {
 	for i := from; i+1 < to; i++ {
-		if strings.HasPrefix(strings.ReplaceAll(p.stage.w.gapAfter(i), ".", " "), " -  ") {
+		if gap := p.stage.w.gapAfter(i); len(gap) > 3 && strings.HasPrefix(strings.ReplaceAll(gap, ".", " "), " -  ") {
 			p.addPart(from, i+1)
 			p.addPart(i+1, to)
 			return true

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // readChecksum reads a checksum: "[ABCD1234]". If it has only digits, it must be in the last bracket.
@@ -23,6 +24,9 @@ func readResolution(p *tagStage, i int) bool {
 	w, height := p.w.lower(i), ""
 	switch {
 	case p.w.tokens[i].class == number:
+		if len(w) < 3 {
+			return false
+		}
 		if height = standardResolutions[w]; height != "" && !p.w.isAloneInBracket(i) &&
 			(p.w.gapAfter(i) == " - " || !p.isMediaTagWord(i+1)) {
 			return false
@@ -324,9 +328,9 @@ func readHanRemark(p *tagStage, i int) bool {
 	w, from := p.w.word(i), i
 	counted := i > 0 && p.w.gapBefore(i) == "" && p.w.isPlainNumber(i-1) &&
 		(strings.HasPrefix(w, "分") || w == "版" && p.w.isYearlike(i-1))
-	if !counted && !slices.ContainsFunc(lists().remarkEndings, func(end string) bool {
-		return strings.HasSuffix(w, end)
-	}) {
+	last, _ := utf8.DecodeLastRuneInString(w)
+	ends := func(end string) bool { return strings.HasSuffix(w, end) }
+	if !counted && !slices.ContainsFunc(lists().remarkEndings[last], ends) {
 		return false
 	}
 	for from > 0 && p.w.inSameBracket(from-1, from) && (p.w.gapBefore(from) == "" ||
@@ -345,7 +349,7 @@ func readHanRemark(p *tagStage, i int) bool {
 
 // readDecoration tags what is before a Han title at the start of a name: a rank, a letter of an index, a station.
 func readDecoration(p *tagStage, i int) bool {
-	if !p.begins(i) {
+	if !p.begins(i) || p.w.classAt(i+1) != cjk && p.w.classAt(i+2) != cjk {
 		return false
 	}
 	to, w := i+1, p.w.lower(i)

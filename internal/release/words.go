@@ -84,9 +84,10 @@ type wordLists struct {
 	pairs      map[string][]wordPair // the key is the first word
 	innerWords map[rune][]innerWord  // CJK words; the key is the first character, the longest word comes first
 
-	romans, ordinals, cardinals                    map[string]int
-	hanDigits                                      map[rune]int
-	partCounters, translatorEndings, remarkEndings []string
+	romans, ordinals, cardinals     map[string]int
+	hanDigits                       map[rune]int
+	partCounters, translatorEndings []string
+	remarkEndings                   map[rune][]string // the key is the last character
 }
 
 // wordPair is the second word of a tag of two words, and the entry of both.
@@ -110,10 +111,13 @@ var lists = sync.OnceValue(func() *wordLists {
 	list := wordlist.Parse(wordsText)
 	v := &wordLists{
 		words: map[string]wordInfo{}, pairs: map[string][]wordPair{}, innerWords: map[rune][]innerWord{},
-		hanDigits: map[rune]int{},
-		romans:    list.Numbers("roman"), ordinals: list.Numbers("ordinal"), cardinals: list.Numbers("cardinal"),
-		partCounters: list.Words("partcounter"), remarkEndings: list.Words("remarks"),
-		translatorEndings: list.Words("translators"),
+		hanDigits: map[rune]int{}, remarkEndings: map[rune][]string{},
+		romans: list.Numbers("roman"), ordinals: list.Numbers("ordinal"), cardinals: list.Numbers("cardinal"),
+		partCounters: list.Words("partcounter"), translatorEndings: list.Words("translators"),
+	}
+	for _, w := range list.Words("remarks") {
+		r, _ := utf8.DecodeLastRuneInString(w)
+		v.remarkEndings[r] = append(v.remarkEndings[r], w)
 	}
 	for w, n := range list.Numbers("han") {
 		r, _ := utf8.DecodeRuneInString(w)
