@@ -10,6 +10,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/release"
 )
 
 func (p *Planner) skipSameFolders() {
@@ -165,13 +166,8 @@ func partLabels(group []*video) []string {
 	return labelsIfDistinct(labels)
 }
 
-func (v *video) partNumber() int { return partInName(v.item.Name, cmp.Or(v.tags, &releaseTags{}).part) }
-
-func partInName(name string, knownPart int) int {
-	if m := discPattern().FindStringSubmatch(library.Stem(name)); knownPart <= 0 && m != nil {
-		knownPart, _ = strconv.Atoi(m[1])
-	}
-	return knownPart
+func (v *video) partNumber() int {
+	return cmp.Or(cmp.Or(v.tags, &releaseTags{}).part, release.DiscInName(v.item.Name))
 }
 
 // singleDiscPattern matches a disc or part number that shows that a file holds only a part of a film or episode.
@@ -204,8 +200,6 @@ func (v *video) labelSinglePart() {
 		v.label = " - part" + strconv.Itoa(n)
 	}
 }
-
-var discPattern = lazyregexp.New(`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck]|dvd|part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
 
 var versionFields = []func(*releaseTags) string{
 	func(t *releaseTags) string { return t.edition },

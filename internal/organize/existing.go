@@ -271,7 +271,7 @@ func (d *folderIndex) videosOfSameWork(f *folder, v *video, below string, isShar
 				v.work.Kind == "tv" && !d.holdsEpisode(f, e, v, below) {
 				continue
 			}
-			if part := partInName(e.Name, e.Part); v.label != "" && part > 0 && part != v.partNumber() {
+			if part := cmp.Or(e.Part, release.DiscInName(e.Name)); v.label != "" && part > 0 && part != v.partNumber() {
 				continue
 			}
 			out = append(out, e)

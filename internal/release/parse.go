@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/title"
 )
 
@@ -342,4 +343,14 @@ func isOneName(s string) bool {
 	}
 	// "[组][中文/Romaji][01].mkv": the slash is in brackets.
 	return strings.Count(s, "/") == 1 && strings.ContainsAny(last, "]】］") && !strings.ContainsAny(last, "[［")
+}
+
+var discPattern = lazyregexp.New(`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck]|dvd|part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
+
+// DiscInName returns the number of the disc or part in a file's name, such as 2 for "Title S01E02.cd2.avi", or 0.
+func DiscInName(name string) int {
+	if m := discPattern().FindStringSubmatch(name); m != nil {
+		return atoi(m[1])
+	}
+	return 0
 }

@@ -98,6 +98,10 @@ func TestLinksAndPartsAreNoDuplicates(t *testing.T) {
 		{"and another file", []Record{fileOf("a", 1, 1), fileOf("link", 1, 1), fileOf("b", 1, 1)}, 2},
 		{"parts", []Record{part("a", 1), part("b", 2)}, 0},
 		{"the same part", []Record{part("a", 2), part("b", 2)}, 2},
+		{"discs", []Record{part("Show S01E01.cd1.avi", 0), part("Show S01E01.cd2.avi", 0)}, 0},
+		{"parts in short", []Record{part("Show.S01E01.pt1.mkv", 0), part("dir.cd1/Show.S01E01.pt2.mkv", 0)}, 0},
+		{"the same disc", []Record{part("Show S01E01 CD2.avi", 0), part("dir/Show S01E01 cd 2.avi", 0)}, 2},
+		{"only the folders are discs", []Record{part("Disc 1/01.mkv", 0), part("Disc 2/01.mkv", 0)}, 2},
 		{"files that do not exist", []Record{fileOf("x", 1, 1), fileOf("y", 1, 1)}, 2},
 	} {
 		var h Holdings

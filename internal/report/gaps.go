@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/orders"
+	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -328,6 +330,7 @@ func newHeldFile(r *Record) heldFile {
 // distinctFiles leaves out other names of a file and other parts of an episode, and learns the sizes.
 func distinctFiles(files []heldFile) (out []heldFile) {
 	for _, f := range files {
+		f.part = cmp.Or(f.part, release.DiscInName(filepath.Base(f.path)))
 		if f.info, _ = os.Stat(f.path); f.info != nil && f.episodes == 1 {
 			f.size = f.info.Size()
 		}
