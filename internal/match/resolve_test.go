@@ -192,7 +192,7 @@ func TestResolveSavesRequests(t *testing.T) {
 			"a year narrows", rel("Iron Nightingale", of(2021), eps(3)),
 			[]string{`search tv "Iron Nightingale" 2021`, "entry tv 22"},
 		},
-		{"an id in the path: no search", rel("Whatever", func(r *release.Release) {
+		{"an id in the path: no search", rel("Hoshi no Panya", func(r *release.Release) {
 			r.IDs = []release.ID{{Source: "tmdb", Value: "26"}}
 		}, eps(3)), []string{"entry tv 26"}},
 		{"an extra: nothing", rel("Corner Store 2", as(release.Extra)), nil},
