@@ -59,6 +59,9 @@ func (p *titleStage) endOfTitle(from int) int {
 			continue // no rule is about ordinary words
 		}
 		if applyRules(titleEndRules, titleWord{p.w.place(i), p, from, home}) {
+			if p.w.tagAt(i) == tagBatch && i-1 > from && p.w.lower(i-1) == "the" {
+				return i - 1 // "Title The Complete Series"
+			}
 			return i
 		}
 	}
