@@ -254,6 +254,8 @@ func tmdbHint(err error) lang.Text {
 		return findHint("web_page")
 	case errors.Is(err, ratelimit.ErrBudget), errors.As(err, &answer) && answer.Gateway == "quota":
 		return findHint("budget")
+	case answer != nil && answer.Gateway != "" && answer.HTTPStatus > 500 && answer.Outcome() == ratelimit.Client:
+		return lang.Textf("the operator of %s can let it send again; then run the same command again", answer.Host)
 	}
 	return ""
 }

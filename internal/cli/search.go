@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,7 +158,7 @@ func runSearch(
 	if failed != nil {
 		switch code, why := run.Explain(failed); {
 		case !offline:
-			return exitErrorf(exitIncomplete, code.Info().Next, "the results are incomplete: %s", why)
+			return exitErrorf(exitIncomplete, cmp.Or(tmdbHint(failed), code.Info().Next), "the results are incomplete: %s", why)
 		case len(found) == 0:
 			return exitErrorf(exitIncomplete, "leave out --offline to ask TMDB",
 				"neither the cache nor the index has the title %s", ui.Printable(w.Text))

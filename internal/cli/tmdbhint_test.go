@@ -53,8 +53,12 @@ func TestErrorsThatAPersonCanMendAreHinted(t *testing.T) {
 		"gzip that can't be read": {&tmdb.DecodeError{Reason: tmdb.ReasonGzip}, ""},
 		"a spent budget":          {fmt.Errorf("ask: %w", ratelimit.ErrBudget), "quota"},
 		"a gateway's budget":      {&tmdb.Error{HTTPStatus: 503, Gateway: "quota"}, "quota"},
-		"TMDB's own 404":          {&tmdb.Error{HTTPStatus: 404, Code: 34}, ""},
-		"anything else":           {errors.New("something else"), ""},
+		"a gateway that is offline": {
+			&tmdb.Error{HTTPStatus: 503, Code: 9, Gateway: "offline", Host: "gw:7373"}, "the operator of gw:7373",
+		},
+		"a gateway that will ask again": {&tmdb.Error{HTTPStatus: 503, Code: 9, Gateway: "sleep"}, ""},
+		"TMDB's own 404":                {&tmdb.Error{HTTPStatus: 404, Code: 34}, ""},
+		"anything else":                 {errors.New("something else"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tmdbHint(row.err); !strings.Contains(got.String(), row.hint) || (got == "") != (row.hint == "") {
