@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	_ "embed" // the unit
@@ -87,7 +88,7 @@ func (w *watchRun) run(ctx context.Context, args []string) error {
 		InputsDigest: func() string { version, _ := w.pinsAndIndex(); return version },
 		Batch:        w.organizeBatch,
 		OnEvent:      w.printEvent,
-		Save:         func() error { return w.state.Write(file + ".json") },
+		Save:         func() { w.save(file + ".json") },
 	}
 	notices, err := watch.Listen(w.tree, w.cfg.Dirs.Data)
 	if err != nil {
@@ -169,6 +170,14 @@ func (w *watchRun) settingsHash() string {
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
+}
+
+func (w *watchRun) save(file string) {
+	if err := cmp.Or(lockfile.MkdirAll(filepath.Dir(file)), w.state.Write(file)); err != nil {
+		w.warnOnce(file, func() { w.f.warn("%v; watching continues, and the next start looks at all folders again", err) })
+		return
+	}
+	delete(w.warned, file)
 }
 
 // pinsAndIndex returns a text that changes whenever the pins or the index change, and the time of the last change.

@@ -299,6 +299,42 @@ func TestFoldersThatVanishAreWaitedFor(t *testing.T) {
 	}
 }
 
+// A state that can't be saved, as on a full disk, ends nothing: the watch goes on with what it has in memory.
+func TestAStateThatCannotBeSavedDoesNotEndTheWatch(t *testing.T) {
+	w := newWatched(t)
+	w.file("a/Cowboy Bebop - 05.mkv")
+	w.start()
+	w.progress()
+	states := filepath.Join(w.dir, ".local/state/anivault/watch")
+	if err := os.RemoveAll(states); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(states, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"b/Cowboy Bebop - 06.mkv", "c/Cowboy Bebop - 07.mkv"} {
+		w.file(name)
+		if s := w.progress(); s.Done != 1 {
+			t.Errorf("%+v", s)
+		}
+	}
+	w.says("the next start looks at all folders again")
+	if err := os.Remove(states); err != nil {
+		t.Fatal(err)
+	}
+	w.file("d/Cowboy Bebop - 08.mkv")
+	w.progress()
+	if status := w.stop(); status != 143 {
+		t.Errorf("exit status %d:\n%s", status, w.told)
+	}
+	if n := strings.Count(w.told.String(), "looks at all folders again"); n != 1 {
+		t.Errorf("it says %d times that the state can't be saved:\n%s", n, w.told)
+	}
+	if saved, err := filepath.Glob(filepath.Join(states, "*.json")); len(saved) != 1 {
+		t.Error("the state is not saved again:", saved, err)
+	}
+}
+
 // A notice about skipped files is about those that need a person: no sample, and no file that waits for an answer.
 func TestNoticesOfSkippedFilesNameThoseThatNeedAPerson(t *testing.T) {
 	w := newWatched(t)

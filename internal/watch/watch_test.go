@@ -77,7 +77,7 @@ func (a *attic) watch() {
 	c := Config{
 		Settle: time.Minute, Rescan: 10 * time.Minute, Poll: time.Minute, State: a.state, Disk: a,
 		InputsDigest: func() string { return locked(a, func() string { return a.basis }) }, Batch: a.batch,
-		Save: func() error { return locked(a, func() error { a.saved++; return nil }) }, OnEvent: a.say,
+		Save: func() { locked(a, func() int { a.saved++; return a.saved }) }, OnEvent: a.say,
 	}
 	if !a.withoutNotices {
 		c.Notices = a

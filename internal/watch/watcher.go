@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -64,8 +63,8 @@ type Config struct {
 	InputsDigest func() string
 	// Batch organizes folders, which had these entries when they settled. It removes those that have changed since.
 	Batch func(ctx context.Context, settled map[string][]Entry) Result
-	// Save writes the state to disk.
-	Save func() error
+	// Save writes the state to disk. If that fails, watching continues: only the next process needs the state.
+	Save func()
 	// OnEvent is called with each event, the folder or file that it concerns, and the cause, if any.
 	OnEvent func(e Event, name string, err error)
 }
@@ -287,7 +286,8 @@ func (w *Watcher) runBatch(ctx context.Context, work batchWork) error {
 	case result.Err != nil:
 		return result.Err
 	case ctx.Err() != nil:
-		return cmp.Or(w.Save(), ctx.Err()) // what the batch has reported is not reported again
+		w.Save() // what the batch has reported is not reported again
+		return ctx.Err()
 	}
 	w.now = time.Now()
 	if w.isPresent() {
@@ -314,7 +314,8 @@ func (w *Watcher) runBatch(ctx context.Context, work batchWork) error {
 	if w.lostBecause == "" && !result.RetryAll {
 		w.State.Prune(w.machine.HasSeen, work.folders, result.Skipped)
 	}
-	return w.Save()
+	w.Save()
+	return nil
 }
 
 func anyOf(folders []string, set map[string]bool) bool {
