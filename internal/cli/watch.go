@@ -133,7 +133,7 @@ func (w *watchRun) prepare(args []string) (err error) {
 		return err
 	}
 	w.targets = mapped(o.options.Targets, func(t organize.RootInfo) organize.Root { return t.Root })
-	if w.printUnit { // only after the checks: the unit would not restart what they refuse
+	if w.printUnit { // only after the checks: the unit would only repeat what they refuse
 		return w.printSystemdUnit()
 	}
 	return nil
