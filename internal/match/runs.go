@@ -219,19 +219,23 @@ const maxPartSimilarity = 0.5 // parts that are more alike may be two spellings 
 // hasOtherPartThan reports whether two titles have the same title before their subtitles, or the same words around a
 // part in Latin letters.
 func (t entryTitle) hasOtherPartThan(o entryTitle) bool {
-	own, other := strings.Fields(t.norm), strings.Fields(o.norm)
-	begin, end := 0, 0
-	for begin < min(len(own), len(other)) && own[begin] == other[begin] {
-		begin++
-	}
-	own, other = own[begin:], other[begin:]
-	for end < min(len(own), len(other)) && own[len(own)-1-end] == other[len(other)-1-end] {
-		end++
-	}
-	around := strings.Join(slices.Concat(strings.Fields(t.norm)[:begin], own[len(own)-end:]), " ")
-	part, otherPart := strings.Join(own[:len(own)-end], " "), strings.Join(other[:len(other)-end], " ")
+	begin, end, part, otherPart := t.partsUnlike(o)
+	around := strings.Join(slices.Concat(begin, end), " ")
 	return len(significantWords(around)) > 0 && len(significantWords(part)) > 0 && otherPart != "" &&
-		(begin > 0 && end > 0 && !hasSpacelessScript(part) ||
+		(len(begin) > 0 && len(end) > 0 && !hasSpacelessScript(part) ||
 			o.withoutSubtitle != "" && t.withoutSubtitle == o.withoutSubtitle) &&
 		title.Script(part) == title.Script(otherPart) && title.Similarity(part, otherPart) < maxPartSimilarity
+}
+
+// partsUnlike returns the words that two titles have in common at their beginnings and at their ends, and what each has
+// between them.
+func (t entryTitle) partsUnlike(o entryTitle) (begin, end []string, own, other string) {
+	a, b := strings.Fields(t.norm), strings.Fields(o.norm)
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		begin, a, b = append(begin, a[0]), a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		end, a, b = append(end, a[len(a)-1]), a[:len(a)-1], b[:len(b)-1]
+	}
+	return begin, end, strings.Join(a, " "), strings.Join(b, " ")
 }

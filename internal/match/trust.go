@@ -288,27 +288,23 @@ func (p *placer) mayCountWithinSequel(at placement) bool {
 	t, own := p.hint.matched, slices.ContainsFunc(p.titles, ofShow)
 	return p.hint.Season > first || p.saysFinal() || p.hint.Remainder != "" && !own ||
 		!words().wholeShowWords[textAfterTitle(t.norm, p.titles)] && (p.titleMayBeOfAnySeason() && !own && hasSibling(p, t) ||
-			!t.primary && p.isShowTitle(longestTitlePrefix(t.norm, p.titles), nil)) ||
+			!t.primary && (t.sequel.Season > first || p.isShowTitle(longestTitlePrefix(t.norm, p.titles), nil))) ||
 		p.year != 0 && airedInYear(p.episodes, p.year) && !airedInYear(seasonSlots(p.episodes, first), p.year)
 }
 
-// hasSibling reports whether an official title of the show begins or ends like t, and t has other words besides:
-// "Title: Far Voyage" beside "Title: First Light", "The Gates of Title" beside "The Road of Title".
+// hasSibling reports whether t has other words than a title that begins like it, or than an official title that ends
+// like it: "Title: Far Voyage" beside "Title: First Light", "The Gates of Title" beside "The Road of Title". If an
+// official title has one of these words too, t is the show's own: "Title wa Lantern Girl" of "The Lantern Girl".
 func hasSibling(p *placer, t entryTitle) bool {
-	const minCommon, minOwn, maxSimilarity = 6, 4, 0.5 // letters, letters, of what they do not have in common
-	own := strings.Fields(t.norm)
+	const minCommon, minOwn = 6, 4 // letters
 	return !longerTitlesExist(p, t.norm) && slices.ContainsFunc(p.titles, func(o entryTitle) bool {
-		from, to, other := 0, 0, strings.Fields(o.norm)
-		least := min(len(own), len(other))
-		for from < least && own[from] == other[from] {
-			from++
+		begin, _, own, other := t.partsUnlike(o)
+		letters, rest := len(title.Compact(own)), removeWords(significantWords(own), significantWords(other))
+		ofShow := func(x entryTitle) bool {
+			return x.primary && len(removeWords(rest, significantWords(x.norm))) < len(rest)
 		}
-		for to < least-from && own[len(own)-1-to] == other[len(other)-1-to] {
-			to++
-		}
-		rest := strings.Join(own[from:len(own)-to], "")
-		return o.primary && len(title.Compact(t.norm))-len(rest) >= minCommon && len(rest) >= minOwn &&
-			title.Similarity(rest, strings.Join(other[from:len(other)-to], "")) < maxSimilarity
+		return (o.primary || len(begin) > 0) && letters >= minOwn && len(title.Compact(t.norm))-letters >= minCommon &&
+			title.Similarity(own, other) < maxPartSimilarity && !slices.ContainsFunc(p.titles, ofShow)
 	})
 }
 

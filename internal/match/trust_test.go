@@ -173,9 +173,9 @@ func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 			season(2, "1-26@2010-04-07"))
 		return &world{entries: []*Entry{plain.alt(alt...)}}
 	}
-	part := func(own, alt string) *world {
+	part := func(own string, alt ...string) *world {
 		return &world{entries: []*Entry{series(30, own, "灯島", 2009, season(1, "1-12@2009-04-03"),
-			season(2, "1-26@2010-04-07")).alt(alt)}}
+			season(2, "1-26@2010-04-07")).alt(alt...)}}
 	}
 	for _, row := range []struct {
 		name  string
@@ -198,6 +198,24 @@ func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 		{
 			"the first season of what has another word than the show", part("Fruit of the Lantern", "Maze of the Lantern"),
 			rel("Maze of the Lantern", inSeason(1)), "S01E03?",
+		},
+		{
+			"the first season of what begins like another title",
+			part("Lantern Tale", "Touka Monogatari: First Dawn", "Touka Monogatari: Far Voyage"),
+			rel("Touka Monogatari: Far Voyage", inSeason(1)), "S01E03?",
+		},
+		{
+			"the first season of what has a word of the show's own title",
+			part("The Paper Girl", "Touka wa Paper Girl no Yume", "Touka wa Glass Boat no Yume"),
+			rel("Touka wa Paper Girl no Yume", inSeason(1)), "S01E03",
+		},
+		{
+			"the first season of what has other words", part("The Paper Girl", "Touka wa Paper Girl no Yume",
+				"Touka wa Glass Boat no Yume"), rel("Touka wa Glass Boat no Yume", inSeason(1)), "S01E03?",
+		},
+		{
+			"the first season of a sequel to the first part", part("Lantern Club I", "Lantern Club II"),
+			rel("Lantern Club II", inSeason(1)), "S01E03?",
 		},
 		{
 			"the first season under another spelling", part("Lantern wa Harbour", "Lantern to Harbour"),
