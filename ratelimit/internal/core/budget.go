@@ -25,7 +25,7 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%d/%s", b.Requests, FormatDuration(b.Period))
 }
 
-// usage counts the answered requests in the present period of a budget.
+// usage counts the answered requests in the current period of a budget.
 type usage struct {
 	since  Stamp // when the period began, with its first request; 0: it has not begun
 	period time.Duration
@@ -67,7 +67,7 @@ func (u usage) usedSince(before int, at Stamp) int {
 	return max(u.used-before, 0)
 }
 
-// add counts n answered requests of the present period that a process counted alone in another usage.
+// add counts n answered requests of the current period that a process counted alone in another usage.
 func (u *usage) add(now Stamp, alone usage, translate func(Stamp) Stamp, n int) {
 	alone.since = translate(alone.since)
 	alone = alone.current(now)

@@ -236,7 +236,7 @@ func (x *explorer) answer(n *node, i int, e Event) {
 		Draw: 0.5,
 	})
 	if r.Late == current {
-		x.t.Fatalf("late %v, but of the present epoch %v", r.Late, current)
+		x.t.Fatalf("late %v, but of the current epoch %v", r.Late, current)
 	}
 	if r.Transitioned && !current {
 		x.t.Fatal("an older epoch has moved the machine")

@@ -26,7 +26,7 @@ type RecordResult struct {
 	Keys         []KeyChange // keys that became usable or unusable
 }
 
-// Record ends a request: it frees the slot, settles the budget and counts evidence of the present epoch.
+// Record ends a request: it frees the slot, settles the budget and counts evidence of the current epoch.
 func (s *Snapshot) Record(at Instant, r Report) RecordResult {
 	v := view{s, s.advance(at), r.Tuning, Instant{}}
 	now, m, e := v.now, &s.address.machine, &r.Event

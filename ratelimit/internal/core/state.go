@@ -140,7 +140,7 @@ type Block struct {
 type trigger uint8
 
 const (
-	onAnswer   trigger = iota // an answer in the present epoch
+	onAnswer   trigger = iota // an answer in the current epoch
 	onClock                   // the passing of time; checked at each request
 	onOperator                // an operator's command
 )

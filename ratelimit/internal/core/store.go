@@ -26,7 +26,7 @@ import (
 
 // Store keeps one [Snapshot] for all users of an upstream.
 //
-// Update is an atomic read-modify-write: it calls fn with the present moment and the current snapshot, and stores the
+// Update is an atomic read-modify-write: it calls fn with the current moment and the current snapshot, and stores the
 // changed snapshot. fn must be short, do no I/O and not call the store. Update may call fn several times, with
 // different snapshots; only the last call counts. So fn must overwrite its results in each call and have no other
 // effect. fn must not keep the snapshot. Update does not call fn after it has returned.
@@ -109,7 +109,7 @@ func processIDOf(owner string) string {
 	return id
 }
 
-// ReadSnapshot returns a copy of the snapshot in a store, and the present moment. It writes nothing.
+// ReadSnapshot returns a copy of the snapshot in a store, and the current moment. It writes nothing.
 func ReadSnapshot(ctx context.Context, store Store) (at Instant, s Snapshot, err error) {
 	err = store.Update(ctx, func(now Instant, shared *Snapshot) error {
 		at, s = now, shared.Clone()
@@ -235,7 +235,7 @@ type Instant struct {
 	Lost  bool       // whether earlier writes may be missing from the snapshot
 }
 
-// SystemInstant returns the present moment. All processes of the machine get the same time since boot and the same ids,
+// SystemInstant returns the current moment. All processes of the machine get the same time since boot and the same ids,
 // so their instants are comparable. The file store uses it.
 func SystemInstant() Instant {
 	now := Instant{Wall: time.Now(), BootID: bootID(), Machine: machineID()}
