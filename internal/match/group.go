@@ -369,15 +369,17 @@ func weightedLength(s string) int {
 	return n
 }
 
-// addVariants adds a copy of each reading that has umlauts or ends in brackets, without them: "Maerchen" for
-// "Märchen", "Title" for "Title (Uncut)". The brackets may be a remark. "Title/Subtitle" is one title too.
+var ampersand = strings.NewReplacer(" and ", " & ", " And ", " & ", " & ", " and ")
+
+// addVariants adds a copy of each reading that has umlauts, "and", or brackets at its end, without them: "Maerchen" for
+// "Märchen", "A & B", "Title" for "Title (Uncut)", which may be a remark. "Title/Subtitle" is one title too.
 func addVariants(readings []release.Title) []release.Title {
 	out := readings
 	for _, r := range readings {
 		if first := readings[0]; r.From != release.FromName && first.From == release.FromName {
 			out = append(slices.Clip(out), release.Title{Text: r.Text + " " + first.Text, Lang: first.Lang})
 		}
-		if text := title.SpellUmlauts(r.Text); text != r.Text {
+		if text := title.SpellUmlauts(ampersand.Replace(r.Text)); text != r.Text {
 			out = append(slices.Clip(out), release.Title{Text: text, Lang: r.Lang, From: r.From})
 		}
 		i := strings.LastIndexAny(r.Text, "(（[［")

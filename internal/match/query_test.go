@@ -40,6 +40,10 @@ func TestQueriesGoFromTheWholeTitleToItsParts(t *testing.T) {
 			"apostrophe inside a word", rel("Keeper’s 'Last' Lamp", eps(1)), TV,
 			[]string{"tv Keeper's Last Lamp 0", "tv Keeper'sLastLamp 0"},
 		},
+		{
+			"an ampersand that is spelled out", rel("Salt and Harbor", eps(1)), TV,
+			[]string{"tv Salt and Harbor 0", "tv Salt Harbor 0", "tv SaltandHarbor 0"},
+		},
 		{"decomposed letters", rel("Cafe\u0301", eps(1)), TV, []string{"tv Café 0"}},
 		{
 			"subtitle", rel("Salt Harbor: The Long Wait", eps(1)), TV,

@@ -517,8 +517,11 @@ func TestResolveTakesOtherSitesIDs(t *testing.T) {
 	}
 }
 
-func TestUmlautsMayBeSpelledWithTwoLetters(t *testing.T) {
+func TestUmlautsAndAmpersandsMayBeSpelledOut(t *testing.T) {
 	for _, row := range []struct{ atTMDB, inName string }{
+		{"Gate & Harbor", "Gate and Harbor"},
+		{"Gate & Harbor", "Gate And Harbor"},
+		{"Gate and Harbor", "Gate & Harbor"},
 		{"Märchen der Küste", "Maerchen der Kueste"},
 		{"Maerchen der Kueste", "Märchen der Küste"},
 		{"Märchen der Küste", "Marchen der Kuste"},

@@ -337,9 +337,9 @@ func longerTitlesExist(p *placer, norm string) bool {
 }
 
 // isShowTitle reports whether a text is an official title of the show. If reads is not nil, the Latin spelling of a
-// Japanese title counts too.
+// Japanese title counts too. "A x B" is "A×B", and "A and B" is "A & B".
 func (p *placer) isShowTitle(norm string, reads func(japanese, latin string) bool) bool {
-	compact := func(norm string) string { return title.Compact(strings.ReplaceAll(norm, " x ", " ")) } // "A x B" is "A×B"
+	compact := func(s string) string { return title.Compact(ampersand.Replace(strings.ReplaceAll(s, " x ", " "))) }
 	return slices.ContainsFunc(p.titles, func(t entryTitle) bool {
 		return t.primary && (title.Similarity(t.norm, norm) >= simAlmostExact || compact(t.norm) == compact(norm) ||
 			reads != nil && reads(t.text, title.Romanize(norm)))

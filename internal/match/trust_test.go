@@ -407,6 +407,10 @@ func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
 			"S01E04",
 		},
 		{
+			"and a show whose name has another sign", series(31, "Tide & Lantern Movie", "ランタンムービー", 2009, first),
+			rel("Tide and Lantern Movie"), 4, "S01E04",
+		},
+		{
 			"a title of its year, and two cours began in it",
 			club(season(1, "1-12@2009-04-03", "13-24@2009-10-02")).alt("Lantern Club (2009)"), rel("Lantern Club", of(2009)), 4,
 			"S01E04?",
