@@ -316,10 +316,10 @@ func isSpacedSlash(s string, i int) bool {
 		strings.HasSuffix(s[:i], "　") && strings.HasPrefix(s[i+1:], "　"))
 }
 
-// isFractionSlash reports whether the slash at i is one of a fraction: "Ranma 1/2".
+// isFractionSlash reports whether the slash at i is one of a fraction: "Ranma 1/2", but not "Season 1/2. Title".
 func isFractionSlash(s string, i int) bool {
 	return i > 1 && i+1 < len(s) && isDigit(s[i-1]) && isDigit(s[i+1]) && s[i-2] == ' ' &&
-		(i+2 == len(s) || s[i+2] == ' ' || s[i+2] == '.')
+		(i+2 == len(s) || s[i+2] == ' ' || s[i+2] == '.') && !strings.HasSuffix(strings.ToLower(s[:i-2]), "season")
 }
 
 // isOneName reports whether the slashes in a path separate only titles, languages or tags of one name.
