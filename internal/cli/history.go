@@ -303,7 +303,7 @@ func matchesGlob(glob, name string) bool {
 	glob, name = norm.NFC.String(glob), norm.NFC.String(name) // a Mac writes names in another normal form
 	return slices.ContainsFunc(append(strings.Split(name, "/"), name), func(part string) bool {
 		ok, _ := path.Match(glob, part)
-		return ok
+		return ok || part == glob // a whole name may have brackets
 	})
 }
 

@@ -15,6 +15,9 @@ func TestAPatternMatchesNamesInEachNormalForm(t *testing.T) {
 		{norm.NFD.String("Pokémon 01.mkv"), "/in/Pokémon 01.mkv", true},
 		{"/in/*", "/in/a.mkv", true},
 		{"Pokemon*", "/in/Pokémon 01.mkv", false},
+		{"Dune (2021) [tmdbid-1]", "/lib/Dune (2021) [tmdbid-1]/Dune.mkv", true}, // copied from the history
+		{"/in/[A] Title - 01.mkv", "/in/[A] Title - 01.mkv", true},
+		{"[A] Title*", "/in/[A] Title - 01.mkv", false},
 	} {
 		if matchesGlob(row.glob, row.name) != row.want {
 			t.Errorf("%q and %q: not %v", row.glob, row.name, row.want)
