@@ -23,7 +23,7 @@ func (p *Planner) skipSameFolders() {
 		first := holders[e.folder.key]
 		if first == nil {
 			holders[e.folder.key] = e
-		} else if first != e {
+		} else if first != e && (v.work.Kind == "tv" || first.videos[0].work.Entry != v.work.Entry) { // no editions of a film
 			why := lang.Textf("%s and %s would both be %s", first.videos[0].work.Entry, v.work.Entry, e.folder.path)
 			for _, other := range slices.Concat(first.videos, e.videos) {
 				if other.code == "" {

@@ -424,6 +424,14 @@ func TestPlans(t *testing.T) {
 			},
 		},
 		{
+			"editions in one folder, for Plex", func(o *Options) { o.Layout, _ = NewLayout("plex", Templates{}) },
+			tree("/in/Film 2001 Extended.mkv", "/in/Film 2001.mkv",
+				"/out/Film (2001) [tmdbid-7]/Film - [Extended].mkv = /in/Film 2001 Extended.mkv",
+				"/out/Film (2001) [tmdbid-7]/Film.mkv = /in/Film 2001.mkv"),
+			[]report.Record{film("/in/Film 2001.mkv", 7), film("/in/Film 2001 Extended.mkv", 7)},
+			[]string{"in place: 2"},
+		},
+		{
 			"a film's own fields in names of one's own",
 			func(o *Options) {
 				o.Layout, _ = NewLayout("custom", Templates{Movie: "{title}/{title}< {edition}>< {resolution}>"})
