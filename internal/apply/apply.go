@@ -83,8 +83,8 @@ type File interface {
 	Extend(size int64) error
 	// Clone makes the file share the disk blocks of another file (a reflink).
 	Clone(from File) error
-	// CopyMetadata copies the extended attributes and access list of another file, and sets the mode and times in info,
-	// and with owner also the owner. whole is false if the owner or some attributes could not be copied.
+	// CopyMetadata copies the extended attributes and access list of another file, and sets the mode and times in info
+	// and, if owner is true, the owner. whole is false if the owner or some attributes could not be copied.
 	CopyMetadata(from File, info Info, owner bool) (whole bool, err error)
 	// Lock locks the file until it is closed, or returns ErrAtWork if another process holds the lock.
 	Lock() error

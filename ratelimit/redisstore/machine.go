@@ -26,10 +26,10 @@ const (
 // The machine's name is a hash of a random number in the folder and of the boot id, so a cloned image is another
 // machine, and containers that share the folder are one. Without a folder, each process counts as a machine.
 type localProcesses struct {
-	dir     string // "" without a folder
-	machine string
-	process string
-	alive   *lockfile.LivenessFile // nil without a folder
+	dir          string // "" without a folder
+	machine      string
+	process      string
+	livenessFile *lockfile.LivenessFile // nil without a folder
 }
 
 func (h *localProcesses) open(dir string, id []byte) {
@@ -38,9 +38,9 @@ func (h *localProcesses) open(dir string, id []byte) {
 	if dir != "" && lockfile.MkdirAll(dir) == nil {
 		if s, err := machineSeed(filepath.Join(dir, seedFile)); err == nil {
 			h.dir, seed = dir, s
-			h.alive = lockfile.NewLivenessFile(h.path(h.process), 0o600)
-			if h.alive.Ensure() != nil {
-				h.dir, h.alive, seed = "", nil, id
+			h.livenessFile = lockfile.NewLivenessFile(h.path(h.process), 0o600)
+			if h.livenessFile.Ensure() != nil {
+				h.dir, h.livenessFile, seed = "", nil, id
 			}
 		}
 	}
@@ -88,8 +88,8 @@ func (h *localProcesses) dead(owner string) bool {
 }
 
 func (h *localProcesses) close() {
-	if h.alive != nil {
-		h.alive.Close()
+	if h.livenessFile != nil {
+		h.livenessFile.Close()
 	}
 }
 

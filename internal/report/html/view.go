@@ -196,7 +196,7 @@ func (c *card) add(r *report.Record, folder, name string) {
 		f.Label, why = cmp.Or(r.Place(), f.Label), cmp.Or(why, r.Reason)
 	}
 	if r.Status == report.Ambiguous && len(r.Candidates) > 0 {
-		why = r.Reason // the page lists the candidates
+		why = r.Reason // without the candidates, which the page lists itself
 	}
 	f.Label, f.Why = lang.Say(f.Label), lang.Say(why)
 	if r.Confidence != nil {
