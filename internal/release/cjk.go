@@ -37,7 +37,7 @@ func (p lexer) addCJKToken(t token, group int) {
 // counterAt reads a counter such as "第07話" at byte i. first says that i starts a run of CJK; some words count only
 // there.
 func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
-	if i > 0 && lists().hanDigits[r] > 0 {
+	if i > 0 && p.w.lists.hanDigits[r] > 0 {
 		if t, ok := p.hanCounterAt(i, first); ok {
 			return t, true
 		}
@@ -77,7 +77,7 @@ func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 
 // innerWordAt reads a word without spaces around it, such as "特典", at byte i.
 func (p lexer) innerWordAt(i int, r rune, first bool) (token, bool) {
-	for _, w := range lists().innerWords[r] {
+	for _, w := range p.w.lists.innerWords[r] {
 		rest, found := strings.CutPrefix(p.w.text[i:], w.text)
 		next, _ := utf8.DecodeRuneInString(rest)
 		if found && (!w.wholeRun || first && (!isCJK(next) || next == '合')) {
@@ -139,7 +139,7 @@ func (p lexer) readCounter(i, j int) (token, bool) {
 	u, size := utf8.DecodeRuneInString(p.w.text[j:])
 	t := token{start: i, end: j + size, num: n, rangeEnd: last}
 	next, _ := utf8.DecodeRuneInString(p.w.text[j+size:])
-	for _, part := range lists().partCounters {
+	for _, part := range p.w.lists.partCounters {
 		if strings.HasPrefix(p.w.text[j:], part) {
 			return token{start: i, end: j + len(part), tag: tagPart, num: n}, true
 		}

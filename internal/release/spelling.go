@@ -46,7 +46,7 @@ func normalizeWidth(s string) string {
 		i++
 	}
 	stable, wide, kana, waves, crosses := true, false, false, false, false
-	for _, r := range s[i:] {
+	for k, r := range s[i:] {
 		if isStableUnderNFC(r) {
 			continue
 		}
@@ -54,7 +54,9 @@ func normalizeWidth(s string) string {
 		wide = wide || normalizeRune(r) != r
 		kana = kana || isHalfwidthKana(r)
 		waves = waves || r == '〜' || r == '～' || r == '∼'
-		crosses = crosses || isCross(r)
+		if isCross(r) && i+k > 0 {
+			crosses = crosses || isDigit(s[i+k-1]) || s[i+k-1] >= utf8.RuneSelf // which may be a wide digit
+		}
 	}
 	if stable {
 		return s

@@ -41,6 +41,7 @@ func (s *stages) read(text string, folder bool) *titleStage {
 
 // words holds the words and brackets of a text.
 type words struct {
+	lists     *wordLists // the contents of words.txt
 	text      string
 	lowerText string // the text in lower case, with the same byte offsets
 	isFolder  bool   // the text is a folder's name: a number at its end is part of the title

@@ -24,9 +24,6 @@ func readResolution(p *tagStage, i int) bool {
 	w, height := p.w.lower(i), ""
 	switch {
 	case p.w.tokens[i].class == number:
-		if len(w) < 3 {
-			return false
-		}
 		if height = standardResolutions[w]; height != "" && !p.w.isAloneInBracket(i) &&
 			(p.w.gapAfter(i) == " - " || !p.isMediaTagWord(i+1)) {
 			return false
@@ -56,7 +53,7 @@ func readWordPair(p *tagStage, i int) bool {
 	if !p.w.inSameBracket(i, i+1) || len(p.w.gapAfter(i)) > 1 {
 		return false
 	}
-	for _, c := range lists().pairs[p.w.lower(i)] {
+	for _, c := range p.w.lists.pairs[p.w.lower(i)] {
 		if c.info.weak && p.w.gapAfter(i) != "-" || c.second != p.w.lower(i+1) {
 			continue
 		}
@@ -99,7 +96,7 @@ func (p *tagStage) isMediaTagWord(i int) bool {
 	if i >= len(p.w.tokens) {
 		return false
 	}
-	k := lists().words[p.w.lower(i)]
+	k := p.w.lists.words[p.w.lower(i)]
 	if k.weak {
 		return k.tag == tagSource && k.value != "TV" && p.w.length(i) == 3
 	}
@@ -148,12 +145,12 @@ func readAudioChannels(p *tagStage, i int) bool {
 	if n == len(w) || n < 2 || len(w)-n > 2 {
 		return false
 	}
-	k := lists().words[head]
+	k := p.w.lists.words[head]
 	if k.tag != tagAudio {
 		if n <= 3 || head[n-1] != 'x' {
 			return false
 		}
-		if k = lists().words[head[:n-1]]; k.tag != tagAudio && k.tag != tagSubtitle {
+		if k = p.w.lists.words[head[:n-1]]; k.tag != tagAudio && k.tag != tagSubtitle {
 			return false
 		}
 	}
@@ -330,7 +327,7 @@ func readHanRemark(p *tagStage, i int) bool {
 		(strings.HasPrefix(w, "分") || w == "版" && p.w.isYearlike(i-1))
 	last, _ := utf8.DecodeLastRuneInString(w)
 	ends := func(end string) bool { return strings.HasSuffix(w, end) }
-	if !counted && !slices.ContainsFunc(lists().remarkEndings[last], ends) {
+	if !counted && !slices.ContainsFunc(p.w.lists.remarkEndings[last], ends) {
 		return false
 	}
 	for from > 0 && p.w.inSameBracket(from-1, from) && (p.w.gapBefore(from) == "" ||
