@@ -20,47 +20,27 @@ func formatConfidence(c *float64) string {
 	return strconv.FormatFloat(*c, 'f', -1, 64)
 }
 
-// csvColumns are the columns, each with a function that returns its cell. A spreadsheet runs a cell that begins with =
-// + - @, a tab or CR as a formula, and file names come from strangers. Such a text cell gets a leading ', and
-// path_base64 has the exact path.
-var csvColumns = []struct {
-	name string
-	text bool // free text, guarded against formulas
-	cell func(*Record) string
-}{
-	{"path", true, func(r *Record) string { return r.Path }},
-	{"status", false, func(r *Record) string { return string(r.Status) }},
-	{"confidence", false, func(r *Record) string { return formatConfidence(r.Confidence) }},
-	{"kind", false, func(r *Record) string { return r.Kind }},
-	{"tmdb_id", false, func(r *Record) string { return ui.Number(r.TMDBID) }},
-	{"title", true, func(r *Record) string { return r.Title }},
-	{"original_title", true, func(r *Record) string { return r.OriginalTitle }},
-	{"year", false, func(r *Record) string { return ui.Number(r.Year) }},
-	{"season", false, func(r *Record) string {
-		if r.Season == nil {
-			return ""
-		}
-		return strconv.Itoa(*r.Season)
-	}},
-	// "3 4": a dash or a comma would become a date or two cells
-	{"episodes", false, func(r *Record) string { return ui.Numbers(r.Episodes, " ") }},
-	{"episode_titles", true, func(r *Record) string { return strings.Join(r.EpisodeTitles, " / ") }},
-	{"source", false, func(r *Record) string { return r.Source }},
-	{"cached_at", false, func(r *Record) string { return ui.Timestamp(r.CachedAt) }},
-	{"reason", true, func(r *Record) string { return r.Reason.String() }},
-	{"candidates", true, func(r *Record) string { // "tv/123 0.41; movie/5 0.2"
-		var c []string
-		for _, x := range r.Candidates {
-			c = append(c, x.Ref()+" "+formatConfidence(&x.Confidence))
-		}
-		return strings.Join(c, "; ")
-	}},
-	{"error_code", false, func(r *Record) string { return string(r.errorOrZero().Code) }},
-	{"error_message", true, func(r *Record) string { return r.errorOrZero().Message.String() }},
-	{"path_base64", false, func(r *Record) string { return pathBase64(r.Path) }},
-	{"episode_confidence", false, func(r *Record) string { return formatConfidence(r.EpisodeConfidence) }},
-	{"air_date", false, func(r *Record) string { return r.AirDate }},
-	{"order", true, func(r *Record) string { return r.Order }},
+var csvColumns = strings.Fields(`path status confidence kind tmdb_id title original_title year season episodes
+	episode_titles source cached_at reason candidates error_code error_message path_base64 episode_confidence air_date
+	order`)
+
+// csvCells returns a record's cells in the order of csvColumns.
+func csvCells(r *Record) []string {
+	season, problem := "", r.errorOrZero()
+	if r.Season != nil {
+		season = strconv.Itoa(*r.Season)
+	}
+	candidates := make([]string, len(r.Candidates)) // each "tv/123 0.41"
+	for i, c := range r.Candidates {
+		candidates[i] = c.Ref() + " " + formatConfidence(&c.Confidence)
+	}
+	return []string{
+		r.Path, string(r.Status), formatConfidence(r.Confidence), r.Kind, ui.Number(r.TMDBID), r.Title, r.OriginalTitle,
+		ui.Number(r.Year), season, ui.Numbers(r.Episodes, " "), // a dash would make a date of them, a comma two cells
+		strings.Join(r.EpisodeTitles, " / "), r.Source, ui.Timestamp(r.CachedAt), r.Reason.String(),
+		strings.Join(candidates, "; "), string(problem.Code), problem.Message.String(), pathBase64(r.Path),
+		formatConfidence(r.EpisodeConfidence), r.AirDate, r.Order,
+	}
 }
 
 // CSVFields returns the columns in order. A column with the name of a record's field has the same documentation.
@@ -78,8 +58,8 @@ func CSVFields() []Field {
 		}
 	}
 	var out []Field
-	for _, c := range csvColumns {
-		out = append(out, Field{c.name, docs[c.name]})
+	for _, name := range csvColumns {
+		out = append(out, Field{name, docs[name]})
 	}
 	return out
 }
@@ -96,19 +76,16 @@ func newCSV(w io.Writer, opts Options) *csvWriter {
 	if opts.ByteOrderMark {
 		head = "\ufeff"
 	}
-	names := make([]string, len(csvColumns))
-	for i, c := range csvColumns {
-		names[i] = c.name
-	}
-	return &csvWriter{newBufferedWriter(w, head+strings.Join(names, ",")+"\r\n"), opts.Terminal}
+	return &csvWriter{newBufferedWriter(w, head+strings.Join(csvColumns, ",")+"\r\n"), opts.Terminal}
 }
 
-func (w *csvWriter) Match(r Record) error {
-	cells := make([]string, len(csvColumns))
-	for i, c := range csvColumns {
-		cells[i] = formatCell(c.cell(&r), c.text, w.escape)
+func (w *csvWriter) Match(r Record) error { return w.write([]byte(csvLine(csvCells(&r), w.escape))) }
+
+func csvLine(cells []string, escape bool) string {
+	for i, cell := range cells {
+		cells[i] = formatCell(cell, escape)
 	}
-	return w.write([]byte(strings.Join(cells, ",") + "\r\n"))
+	return strings.Join(cells, ",") + "\r\n"
 }
 
 // GapsCSV returns a row for each missing episode, each file of an episode with several files, and each season whose
@@ -125,14 +102,10 @@ func GapsCSV(gaps []Gap, escape bool) []byte {
 		if status == "unknown" {
 			episode = ""
 		}
-		cells := []string{
+		b.WriteString(csvLine([]string{
 			status, strconv.Itoa(g.TMDBID), g.Title, g.OriginalTitle, ui.Number(g.Year), season, episode, e.Title, e.AirDate,
 			path, better.String(), pathBase64(path),
-		}
-		for i, cell := range cells {
-			cells[i] = formatCell(cell, true, escape)
-		}
-		b.WriteString(strings.Join(cells, ",") + "\r\n")
+		}, escape))
 	}
 	for i := range gaps {
 		g := &gaps[i]
@@ -158,12 +131,13 @@ func pathBase64(path string) string {
 
 func isFormula(s string) bool { return s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) }
 
-// formatCell returns the text of a cell. Free text is guarded against formulas. The cell is quoted only if RFC 4180
-// requires it or if it has outer spaces, which some readers drop. It keeps line breaks, which encoding/csv would turn
-// into CRLF.
-func formatCell(s string, freeText, escape bool) string {
+// formatCell returns the text of a cell. A spreadsheet runs a cell that begins with = + - @, a tab or CR as a formula,
+// and file names come from strangers, so such a cell gets a leading '; path_base64 has the exact path. The cell is
+// quoted only if RFC 4180 requires it or if it has outer spaces, which some readers drop. It keeps line breaks, which
+// encoding/csv would turn into CRLF.
+func formatCell(s string, escape bool) string {
 	s = string([]rune(s)) // each byte that is not UTF-8 becomes U+FFFD
-	if freeText && isFormula(s) {
+	if isFormula(s) {
 		s = "'" + s
 	}
 	if escape {

@@ -380,8 +380,8 @@ func TestCSVReadsBack(t *testing.T) {
 	}
 	for i, r := range sample() {
 		row := map[string]string{}
-		for j, c := range csvColumns {
-			row[c.name] = rows[i+1][j]
+		for j, name := range csvColumns {
+			row[name] = rows[i+1][j]
 		}
 		if row["status"] != string(r.Status) {
 			t.Errorf("row %d: status %q, want %q", i, row["status"], r.Status)
