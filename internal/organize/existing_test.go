@@ -894,6 +894,11 @@ func TestSeasonsNamedByTheSequelsMarkGetNoDuplicates(t *testing.T) {
 		{"Show/03.mkv", "Season 02"},
 		{"Show II/04.mkv", "Show II"},
 		{"Show II (2021)/film.mkv", "Season 02"},
+		{"Show2/03.mkv", "exists"},
+		{"Show2 03화.mkv", "exists"},
+		{"Show2/Show2 03화.mkv", "exists"},
+		{"ShowⅡ 03화.mkv", "exists"},
+		{"Show2/04.mkv", "Show2"},
 	} {
 		t.Run(row.library, func(t *testing.T) {
 			got := planned(t, options(t, "jellyfin"), tree("/in/a.mkv", lib+row.library), tv("/in/a.mkv", 2, 3))
@@ -921,6 +926,22 @@ func TestSeasonsNamedByTheSequelsMarkGetNoDuplicates(t *testing.T) {
 	got := planned(t, o, d, with(tv("/in/a.mkv", 1, 3), func(r *report.Record) { r.Title, r.Year = "86", 2021 }))
 	if len(got) != 1 || !strings.HasPrefix(got[0], "exists") {
 		t.Errorf("a title of digits: %q", got)
+	}
+}
+
+// A folder of a show is one whatever script its title has, and whatever group or year its videos begin with.
+func TestFoldersOfShowsAreToldFromFilms(t *testing.T) {
+	for _, name := range []string{"쇼 시즌2 [03].mkv", "쇼 제2기 [03] [1080p].mkv", "쇼 S2 03 한국어.mkv"} {
+		d := tree("/in/a.mkv", "/out/쇼 (2020)/"+name)
+		got := planned(t, options(t, "jellyfin"), d, with(tv("/in/a.mkv", 2, 4), func(r *report.Record) { r.Title = "쇼" }))
+		if len(got) != 1 || !strings.Contains(got[0], "> 쇼 (2020)/") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	d := tree("/in/a.mkv", "/out/쇼 1988/[Grp] 쇼 1988 E03.mkv")
+	got := planned(t, options(t, "jellyfin"), d, with(tv("/in/a.mkv", 1, 3), func(r *report.Record) { r.Title = "쇼 1988" }))
+	if len(got) != 1 || !strings.HasPrefix(got[0], "exists") {
+		t.Errorf("a year at the title's end: %q", got)
 	}
 }
 

@@ -154,14 +154,16 @@ func (d *folderIndex) workKindOf(parent, name string) string {
 		} else if item.Type == TypeDir || !library.IsVideo(item.Name) {
 			continue
 		}
-		// The rest after the folder's name tells "Apollo 13 (1995).mkv" from "Show - 13.mkv".
+		// The rest after the folder's name tells "Apollo 13 (1995).mkv" from "[Grp] Show - 13.mkv".
 		text, title := item.Name, parseFolderName(name).title
 		for _, title := range []string{title, yearSuffix().ReplaceAllString(title, "$1")} {
-			if rest, isCut := strings.CutPrefix(item.Name, title); isCut && text == item.Name {
+			before, rest, isCut := strings.Cut(item.Name, title)
+			isCut = isCut && (before == "" || strings.HasSuffix(before, "] "))
+			if isCut && text == item.Name {
 				text = "X" + rest
 			}
 		}
-		if r := release.Parse(text); len(r.Episodes) > 0 && (r.Year == 0 || len(r.Seasons) > 0) {
+		if r := release.Parse(text); len(r.Episodes) > 0 && r.Year == 0 || len(r.Seasons) > 0 {
 			return "tv"
 		}
 		return "movie"

@@ -308,9 +308,12 @@ func (d *folderIndex) findSeasonFolder(
 // what a release is.
 func seasonOf(show, name string) int {
 	title := titleKey(yearSuffix().ReplaceAllString(parseFolderName(path.Base(show)).title, "$1"), "")
-	mark, end := name, strings.LastIndexAny(name, " ._")
-	if end > 0 && titleKey(name[:end], "") == title {
-		mark = name[end+1:]
+	mark, end := name, strings.LastIndexAny(name, " ._")+1
+	if glued := len(strings.TrimRight(name, "0123456789ⅡⅢⅣⅤ")); glued < len(name) {
+		end = max(end, glued)
+	}
+	if titleKey(name[:end], "") == title { // "Show II", "쇼2"
+		mark = name[end:]
 	}
 	if strings.Trim(mark, "0123456789IVXⅡⅢⅣⅤ") == "" && titleKey(name, "") != title {
 		name = "Season " + mark
