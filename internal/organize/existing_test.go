@@ -939,7 +939,8 @@ func TestFoldersOfShowsAreToldFromFilms(t *testing.T) {
 		}
 	}
 	d := tree("/in/a.mkv", "/out/쇼 1988/[Grp] 쇼 1988 E03.mkv")
-	got := planned(t, options(t, "jellyfin"), d, with(tv("/in/a.mkv", 1, 3), func(r *report.Record) { r.Title = "쇼 1988" }))
+	r := with(tv("/in/a.mkv", 1, 3), func(r *report.Record) { r.Title = "쇼 1988" })
+	got := planned(t, options(t, "jellyfin"), d, r)
 	if len(got) != 1 || !strings.HasPrefix(got[0], "exists") {
 		t.Errorf("a year at the title's end: %q", got)
 	}

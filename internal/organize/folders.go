@@ -158,8 +158,7 @@ func (d *folderIndex) workKindOf(parent, name string) string {
 		text, title := item.Name, parseFolderName(name).title
 		for _, title := range []string{title, yearSuffix().ReplaceAllString(title, "$1")} {
 			before, rest, isCut := strings.Cut(item.Name, title)
-			isCut = isCut && (before == "" || strings.HasSuffix(before, "] "))
-			if isCut && text == item.Name {
+			if isCut && text == item.Name && (before == "" || strings.HasSuffix(before, "] ")) {
 				text = "X" + rest
 			}
 		}

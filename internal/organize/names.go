@@ -69,12 +69,12 @@ func cleanOnce(s string) string {
 			}
 		}
 	}
-	return strings.TrimFunc(wideSpaces().ReplaceAllString(b.String(), " "), isTrimmable)
+	return strings.TrimFunc(wideSpaces().ReplaceAllString(b.String(), " "), func(r rune) bool {
+		return r == '.' || r == zwnj || r == zwj || unicode.IsSpace(r)
+	})
 }
 
 const zwnj, zwj = '\u200c', '\u200d'
-
-func isTrimmable(r rune) bool { return r == '.' || r == zwnj || r == zwj || unicode.IsSpace(r) }
 
 // wideSpaces matches several spaces. Only single ones may keep another width.
 var wideSpaces = lazyregexp.New(`[\s\v\x{85}\p{Z}]{2,}`)

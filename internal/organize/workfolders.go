@@ -308,10 +308,7 @@ func (d *folderIndex) findSeasonFolder(
 // what a release is.
 func seasonOf(show, name string) int {
 	title := titleKey(yearSuffix().ReplaceAllString(parseFolderName(path.Base(show)).title, "$1"), "")
-	mark, end := name, strings.LastIndexAny(name, " ._")+1
-	if glued := len(strings.TrimRight(name, "0123456789ⅡⅢⅣⅤ")); glued < len(name) {
-		end = max(end, glued)
-	}
+	mark, end := name, len(strings.TrimRight(name, "0123456789IVXⅡⅢⅣⅤ"))
 	if titleKey(name[:end], "") == title { // "Show II", "쇼2"
 		mark = name[end:]
 	}

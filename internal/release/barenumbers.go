@@ -60,7 +60,8 @@ var numberRules = []rule[bareNumber, int]{
 			b.w.inSameBracket(b.index-1, b.index)
 	}, notEpisode},
 	{"a folder's number without a dash", func(b bareNumber) bool {
-		return b.w.isFolder && !b.afterDash && !(b.num == 1 && isRangeGap(b.gapAfter()) && b.neighbor(2).tag == tagEnd)
+		return b.w.isFolder && !b.afterDash && !(b.num == 1 && isRangeGap(b.gapAfter()) && // "제목 1-16", not "Film 1-4"
+			(b.neighbor(2).tag == tagEnd || b.endsTitle && b.neighbor(1).num > 5))
 	}, notEpisode},
 	{"a folder's number before the year", func(b bareNumber) bool {
 		return b.w.isFolder && b.beforeYear && b.digits == 4

@@ -249,15 +249,13 @@ func (p *markerStage) markSeasonCounter(i int) {
 	}
 }
 
-// markSeasons marks the seasons of the counter at i: "第1-3季", "1~3기", "1期・2期".
+// markSeasons marks the seasons of the counter at i: "第1-3季", "1~3기", "1,2기", "1期・2期".
 func (p *markerStage) markSeasons(i int) {
 	t := &p.w.tokens[i]
-	at, lo, hi := span{i, i + 1}, t.num, max(t.num, min(t.rangeEnd, t.num+60))
-	if p.w.isPlainNumber(i-1) && p.w.length(i-1) <= 2 && joinKindOf(p.w.gapBefore(i)) == rangeJoin &&
-		p.w.tokens[i-1].num < t.num {
-		at.from, lo = i-1, p.w.tokens[i-1].num
-	}
-	p.seasons = appendRange(p.seasons, lo, hi)
+	lo, hi := t.num, max(t.num, min(t.rangeEnd, t.num+60))
+	from, list := p.readSeasonsBefore(i, lo)
+	at := span{from, i + 1}
+	p.seasons = appendRange(list, lo+1, hi)
 	for next := p.w.tokenAt(at.to); next.class == cjk && next.tag == tagSeason && next.num > hi &&
 		p.w.inSameBracket(i, at.to); next = p.w.tokenAt(at.to) {
 		switch joinKindOf(p.w.gapBefore(at.to)) {

@@ -31,11 +31,14 @@ func folderKind(w string) string {
 	}
 	head := trimTrailingDigits(w)
 	carrier := head != w && folders()["carrier"][strings.TrimRight(head, " .-#")]
-	if carrier || folders()["container"][w] || strings.HasSuffix(w, ":") || len(w) == 1 {
+	if carrier || rangeFolder().MatchString(w) || folders()["container"][w] || strings.HasSuffix(w, ":") || len(w) == 1 {
 		return "container"
 	}
 	return ""
 }
+
+// rangeFolder matches a folder that only says which episodes are in it: "001-050", "51~100".
+var rangeFolder = lazyregexp.New(`^\d{0,3}1 ?[-~] ?\d{2,4}$`)
 
 func (s *stages) readFolders(r *Release, dirs []string) {
 	s.applyFolders(r, dirs)
@@ -60,14 +63,11 @@ var seasonDashEpisode = lazyregexp.New(`^([1-9]\d?)-(\d\d)\D`)
 var placeInList = lazyregexp.New(`^\d{1,2}(?:\. | - )|^0\d `)
 
 func (s *stages) applyFolders(r *Release, dirs []string) {
-	self := factsOf(&s.titles, r)
+	self := factsOf(&s.titles, r, dirs)
 	if isNumberedCopy(r.Name) {
 		r.Episodes, r.Absolute, r.Kind = nil, false, Unknown
 	}
 	depth := 0
-	if head := r.Name[:leadingDigits(r.Name)]; head != "" && r.Title == head {
-		self.folderHasNumber = slices.ContainsFunc(dirs, func(d string) bool { return d[:leadingDigits(d)] == head })
-	}
 	inFilms := false
 	for i, d := range dirs {
 		text := s.nameInShow(r, &self, dirs[i:])
@@ -122,7 +122,7 @@ func (s *stages) nameInShow(r *Release, self *nameFacts, dirs []string) string {
 	_, n := utf8.DecodeLastRuneInString(lower)
 	arc := folders()["arc"]
 	isArc := arc[lower] || arc[lower[strings.LastIndexByte(lower, ' ')+1:]] || arc[lower[len(lower)-n:]]
-	if len(show) == 0 || folderKind(above) != "" || !isShow && !unnamed ||
+	if len(show) == 0 || folderKind(above) != "" || !isShow && !unnamed || strings.HasPrefix(text, "시즌") || // "시즌1,2"
 		slices.Contains([]string{"special", "extra"}, folderKind(lower)) {
 		return text
 	}
@@ -181,17 +181,24 @@ type nameFacts struct {
 	onlyLanguages    bool // it has only languages and a number
 	startsWithNumber bool // it begins with the episode number
 	folderHasNumber  bool // a folder begins with the same number, so it is the title: "86/86.mkv"
+	onlyNumber       bool // it is a number and tags, which no folder says to be a film
 	startsWithDate   bool // it begins with a date, like recordings of daily shows
 }
 
-func factsOf(p *titleStage, r *Release) nameFacts {
+func factsOf(p *titleStage, r *Release, dirs []string) nameFacts {
+	head := r.Name[:leadingDigits(r.Name)]
+	isNumber := head != "" && r.Title == head
+	hasNumber := func(d string) bool { return d[:leadingDigits(d)] == head }
 	marked := !p.marks.seasonSpan.empty() || !p.marks.episodeSpan.empty() && !p.numbers.bareEpisode
 	return nameFacts{
 		untagged:         r.Source == "" && r.Video == "" && r.Year == 0 && !marked && p.tags.checksum == "",
 		startsWithNumber: p.layout.startsWithNumber,
-		onlyLanguages:    p.onlyLanguages(),
-		startsWithDate:   !p.tags.dateSpan.empty() && p.tags.dateSpan.from == 0,
-		untitled:         r.Title == "" || looksRandom(r.Name) || isGenericName(r.Title),
+		folderHasNumber:  isNumber && slices.ContainsFunc(dirs, hasNumber),
+		onlyNumber: isNumber && len(head) < 4 && r.Year+len(r.Episodes)+len(r.Seasons) == 0 &&
+			!slices.ContainsFunc(dirs, func(d string) bool { return hasNumber(d) || folderKind(strings.ToLower(d)) == "film" }),
+		onlyLanguages:  p.onlyLanguages(),
+		startsWithDate: !p.tags.dateSpan.empty() && p.tags.dateSpan.from == 0,
+		untitled:       r.Title == "" || looksRandom(r.Name) || isGenericName(r.Title),
 	}
 }
 
@@ -252,6 +259,9 @@ func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	r.Folder.Title, r.Folder.Year = f.Title, f.Year
 	if len(r.Seasons) == 0 && r.Kind == Episode {
 		r.Part = cmp.Or(r.Part, f.Part)
+	}
+	if self.onlyNumber {
+		r.Episodes, r.Absolute, r.Kind, self.untitled = []float64{float64(atoi(r.Title))}, true, Episode, true
 	}
 	released := p.tags.hasMediaTag || !p.marks.episodeSpan.empty() && !p.numbers.bareEpisode
 	saysMore := self.untagged && released

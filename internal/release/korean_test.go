@@ -74,6 +74,69 @@ func TestKoreanTotals(t *testing.T) {
 	})
 }
 
+// A bare range behind the title counts the folder's episodes.
+func TestRangesInAFoldersName(t *testing.T) {
+	check(t, []row{
+		{"은빛 철도 1~16/은빛 철도 03.mkv", "은빛 철도 e3 episode"},
+		{"은빛 철도 1-16/은빛 철도 3화.mkv", "은빛 철도 e3 episode"},
+		{"은빛 철도 001-016 [1080p]/은빛 철도 003.mkv", "은빛 철도 e3 episode"},
+		{"은빛 철도/001~016/은빛 철도 003.mkv", "은빛 철도 e3 episode"},
+		{"은빛 철도/01-16/03.mkv", "은빛 철도 e3 episode"},
+		{"[Quiet] Silver Rail 01-24 [1080p]/[Quiet] Silver Rail - 04 [1080p].mkv", "Silver Rail e4 episode"},
+		{"Silver Rail 24-7/Silver Rail 24-7 - 03.mkv", "Silver Rail 24-7 e3 episode"},
+	})
+}
+
+// In a show's folder, a bare number is the episode, whatever tags follow it.
+func TestBareNumbersBeforeTags(t *testing.T) {
+	check(t, []row{
+		{"은빛 철도/10 [1080p].mkv", "은빛 철도 e10 episode"},
+		{"은빛 철도/3_1080p.mkv", "은빛 철도 e3 episode"},
+		{"은빛 철도 시즌2/10.720p-NEXT.mp4", "은빛 철도 s2 e10 episode"},
+		{"은빛 철도 [16화 완결]/10 1080p.mkv", "은빛 철도 e10 episode"},
+		{"은빛 철도 1~16화/10 자막.mkv", "은빛 철도 e10 episode"},
+		{"Silver Rail (2016)/10 [1080p].mkv", "Silver Rail e10 y2016 episode"},
+		{"Movies/21 [1080p].mkv", "21 movie"},
+		{"Movies/Silver Rail/21 [1080p].mkv", "21 movie"},
+		{"21 (2008)/21 [1080p].mkv", "21 y2008 movie"},
+	})
+}
+
+// Several seasons may be listed before or behind the word.
+func TestListsOfSeasons(t *testing.T) {
+	check(t, []row{
+		{"은빛 철도 1,2기/은빛 철도 3화.mkv", "은빛 철도 s1-2 e3 episode"},
+		{"은빛 철도 1, 2, 3기/은빛 철도 3화.mkv", "은빛 철도 s1-3 e3 episode"},
+		{"은빛 철도 1+2기 (자막)/은빛 철도 3화.mkv", "은빛 철도 s1-2 e3 episode"},
+		{"은빛 철도 1&2기/은빛 철도 2기 3화.mkv", "은빛 철도 s2 e3 episode"},
+		{"은빛 철도 1~2시즌/은빛 철도 3화.mkv", "은빛 철도 s1-2 e3 episode"},
+		{"은빛 철도/시즌1,2/은빛 철도 3화.mkv", "은빛 철도 s1 e3 episode"},
+		{"은빛 철도/시즌 1~2/은빛 철도 3화.mkv", "은빛 철도 s1 e3 episode"},
+		{"銀色鉄道 1・2期/銀色鉄道 03話.mkv", "銀色鉄道 s1-2 e3 episode"},
+	})
+}
+
+// "2_03화" is a season and an episode: an underscore joins no range behind a single digit.
+func TestSeasonGluedBeforeAPaddedEpisode(t *testing.T) {
+	check(t, []row{
+		{"작은 은빛 철도2_03화.mkv", "작은 은빛 철도2 e3 episode"},
+		{"[KBS] 은빛 철도2_13회.mp4", "은빛 철도2 e13 episode"},
+		{"은빛 철도 Season 2_03회.mp4", "은빛 철도 s2 e3 episode"},
+		{"은빛 철도 02-03화.mp4", "은빛 철도 e2-3 episode"},
+		{"은빛 철도 9-10화.mp4", "은빛 철도 e9-10 episode"},
+	})
+}
+
+// A film's place in a collection is no part of its title in any script.
+func TestNumberedFilms(t *testing.T) {
+	check(t, []row{
+		{"Movies/01. Silver Rail (1988).mkv", "Silver Rail y1988 movie"},
+		{"영화/01. 은빛 철도 (1988).mkv", "은빛 철도 y1988 movie"},
+		{"지브리/01. 은빛 철도 (1988).mkv", "은빛 철도 y1988 movie"},
+		{"영화/12 은빛 (1988).mkv", "12 은빛 y1988 movie"},
+	})
+}
+
 func TestKoreanHalvesOfAnEpisode(t *testing.T) {
 	for name, want := range map[string]bool{
 		"은빛 철도 7회 1부.mkv":                     true,

@@ -17,9 +17,6 @@ var leadingNumberRules = []reason[leadingNumber]{
 		return n.padded && (n.digits == 2 && gap == "-" || n.digits > 1 && (gap == "." || gap == " "))
 	}, true},
 	{"a zero first, and a bracket", func(n leadingNumber) bool { return n.neighbor(1).bracket >= 0 && n.padded }, true},
-	{"the word for the last episode after it", func(n leadingNumber) bool {
-		return n.neighbor(1).tag == tagEnd && n.gapAfter() != ""
-	}, true},
 	{"the start of a range", func(n leadingNumber) bool {
 		next := &n.w.tokens[n.index+1]
 		return isRangeGap(n.gapAfter()) && next.class == number && next.num > n.value
@@ -34,7 +31,7 @@ func (p *numberStage) readLeadingNumber() {
 	}
 	if p.layout.yearAt >= 0 {
 		if p.w.tokens[p.layout.yearAt].bracket >= 0 && p.w.isPlainNumber(i) && p.w.length(i) <= 2 &&
-			p.w.gapAfter(i) == ". " && p.w.classAt(i+1) == alpha {
+			p.w.gapAfter(i) == ". " && p.w.classAt(i+1) != number {
 			p.layout.titleStart = i + 1 // a film's place in a collection: "2. Title (2009)"
 		}
 		return

@@ -330,7 +330,7 @@ var joinKinds = map[string]joinKind{
 	"-": rangeJoin, "~": rangeJoin, " ~ ": rangeJoin, "–": rangeJoin, "〜": rangeJoin, "～": rangeJoin,
 	" ～ ": rangeJoin, " - ": spacedJoin,
 	"+": listJoin, "&": listJoin, " & ": listJoin, ", ": listJoin, " + ": listJoin, ",": listJoin, "・": listJoin,
-	"、": listJoin,
+	"、": listJoin, "·": listJoin,
 }
 
 // joinKindOf returns how the text between two numbers joins them. A dot counts as a space.

@@ -199,9 +199,9 @@ func (p *markerStage) readSeasonsBefore(i, last int) (from int, list []int) {
 	for from = i; len(list) < 60; {
 		at, ranged := from-1, false
 		switch gap := strings.TrimRight(p.w.gapBefore(from), " "); {
-		case gap == "-" || gap == "ª-" || gap == "º-":
+		case gap == "-" || gap == "~" || gap == "ª-" || gap == "º-":
 			ranged = true
-		case strings.Trim(gap, "ªº°") == "," || gap == "&":
+		case strings.ContainsAny(gap, ",&+・·") && strings.Trim(gap, " ªº°,&+・·") == "":
 		case p.w.roleAt(at) == toWord || p.w.roleAt(at) == andWord:
 			ranged = p.w.roleAt(at) == toWord
 			at--
@@ -277,7 +277,7 @@ func markGluedSeason(p *markerStage, i int) bool {
 	}
 	w := p.w.lower(i)
 	for k := 1; k+3 < len(w); k++ {
-		if !isDigit(w[k-1]) && (looksLikeMarker(w[k:]) || k > 1 && looksLikeCross(w[k:])) {
+		if !isDigit(w[k-1]) && looksLikeMarker(w[k:], k > 1) {
 			p.splitToken(i, t.start+k)
 			return false
 		}
@@ -285,15 +285,11 @@ func markGluedSeason(p *markerStage, i int) bool {
 	return false
 }
 
-// looksLikeCross reports whether w is like "2x05".
-func looksLikeCross(w string) bool {
+// looksLikeMarker reports whether w begins like "S01E02" or, if it may be crossed, is like "2x05".
+func looksLikeMarker(w string, crossed bool) bool {
 	n := leadingDigits(w)
-	return n >= 1 && n <= 2 && len(w) == n+3 && w[n] == 'x' && allDigits(w[n+1:])
-}
-
-// looksLikeMarker reports whether w begins like "S01E02".
-func looksLikeMarker(w string) bool {
-	return len(w) > 5 && w[0] == 's' && isDigit(w[1]) && isDigit(w[2]) && w[3] == 'e' && isDigit(w[4]) && isDigit(w[5])
+	return len(w) > 5 && w[0] == 's' && isDigit(w[1]) && isDigit(w[2]) && w[3] == 'e' && isDigit(w[4]) && isDigit(w[5]) ||
+		crossed && n >= 1 && n <= 2 && len(w) == n+3 && w[n] == 'x' && allDigits(w[n+1:])
 }
 
 func (p *markerStage) readAfterSeason(i int, start cursor, season, width int) bool {

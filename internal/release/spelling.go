@@ -11,7 +11,7 @@ import (
 
 // normalizeName normalizes the characters of a name and its separators: underscores become spaces, and dashes become
 // dots if nothing else separates the words. An underscore between two numbers becomes a dash if other separators are
-// more frequent: "Cap.111_120".
+// more frequent: "Cap.111_120", but not after the only digit of a season: "작은 제목2_03화".
 func normalizeName(s string) string {
 	s = normalizeWidth(s)
 	if strings.Count(s, "-") > 1 && !strings.ContainsAny(s, " ._[](){}") {
@@ -29,7 +29,7 @@ func normalizeName(s string) string {
 	for i, c := range b {
 		switch {
 		case c != '_' || i > 0 && i+1 < len(s) && s[i-1] == ' ' && s[i+1] == ' ':
-		case joins && i > 0 && i+1 < len(s) && isDigit(s[i-1]) && isDigit(s[i+1]):
+		case joins && i > 1 && i+1 < len(s) && isDigit(s[i-2]) && isDigit(s[i-1]) && isDigit(s[i+1]):
 			b[i] = '-'
 		default:
 			b[i] = ' '
