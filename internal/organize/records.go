@@ -137,13 +137,10 @@ func (o *Options) skipReason(r *report.Record) (Code, lang.Text) {
 }
 
 func isPartOfDisc(file string) bool {
-	dir, _ := path.Split(file)
-	for _, end := range [...]string{"BDMV/STREAM/", "VIDEO_TS/", "HVDVD_TS/"} {
-		if at := len(dir) - len(end); at >= 0 && strings.EqualFold(dir[at:], end) && (at == 0 || dir[at-1] == '/') {
-			return true
-		}
-	}
-	return false
+	dir, _ := path.Split("/" + file)
+	return slices.ContainsFunc([]string{"/BDMV/STREAM/", "/VIDEO_TS/", "/HVDVD_TS/"}, func(end string) bool {
+		return strings.EqualFold(dir[max(len(dir)-len(end), 0):], end)
+	})
 }
 
 func (o *Options) matchedSkipReason(r *report.Record) (Code, lang.Text) {
