@@ -136,6 +136,19 @@ type Options struct {
 	AbsoluteLinks bool // create symbolic links with absolute paths
 	Partial       bool // carry out the units that are possible, and skip the others
 	DryRun        bool // only check the plan
+	// PlannedAt is when the making of the plan began. If a run has changed one of the plan's libraries since then, Apply
+	// changes nothing and returns ErrOutdated. Zero means that somebody has read the plan, and it is carried out anyway.
+	PlannedAt time.Time
+}
+
+// ErrOutdated reports that the library is no longer the one that the plan was made for.
+var ErrOutdated = lang.Error("another run has changed the library since the plan was made")
+
+func (opts *Options) isOutdated(p *organize.Plan, runs []Run, now time.Time) bool {
+	return !opts.PlannedAt.IsZero() && slices.ContainsFunc(runs, func(r Run) bool {
+		return r.StageBegun.After(opts.PlannedAt) && !r.StageBegun.After(now) && // later: the clock was set back
+			slices.ContainsFunc(p.Targets, func(t organize.Root) bool { return slices.Contains(r.Targets, t.Path) })
+	})
 }
 
 // Apply checks a plan and carries it out. If any part of it is impossible, Apply changes nothing, unless opts.Partial
@@ -143,6 +156,13 @@ type Options struct {
 func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Outcome, error) {
 	if err := e.requireNoUnfinished(); err != nil {
 		return nil, err
+	}
+	runs, err := e.Runs()
+	if err != nil {
+		return nil, err
+	}
+	if opts.isOutdated(p, runs, e.Now()) {
+		return nil, ErrOutdated
 	}
 	c, err := e.checkPlan(ctx, p, opts.AbsoluteLinks)
 	if err != nil {
@@ -152,10 +172,6 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	out := &Outcome{Results: results}
 	if opts.DryRun || refused && !opts.Partial || len(c.run.Ops) == 0 {
 		return out, nil
-	}
-	runs, err := e.Runs()
-	if err != nil {
-		return nil, err
 	}
 	for slices.ContainsFunc(runs, func(r Run) bool { return r.ID == c.run.ID }) { // an earlier run of this plan has the ID
 		c.run.ID = NewID(e.Now())

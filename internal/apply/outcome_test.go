@@ -2,8 +2,11 @@ package apply
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/organize"
 )
 
 // The outcome lists the entries' folders that have changed: those that files have entered, and those that they have
@@ -34,5 +37,29 @@ func TestChangedFoldersAreReported(t *testing.T) {
 				t.Errorf("(-want +got):\n%s\n%+v", diff, out)
 			}
 		})
+	}
+}
+
+func TestAPlanIsOutdatedByRunsInItsLibraries(t *testing.T) {
+	planned := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	at := func(ended time.Duration, target string) Run {
+		return Run{StageBegun: planned.Add(ended), Targets: []string{"/other", target}}
+	}
+	p := &organize.Plan{Targets: []organize.Root{{Path: "/lib"}}}
+	for name, row := range map[string]struct {
+		run     Run
+		planned time.Time
+		want    bool
+	}{
+		"it ended before":         {at(-time.Second, "/lib"), planned, false},
+		"it ended since":          {at(time.Second, "/lib"), planned, true},
+		"in another library":      {at(time.Second, "/films"), planned, false},
+		"the clock was set back":  {at(time.Hour, "/lib"), planned, false},
+		"somebody read this plan": {at(time.Second, "/lib"), time.Time{}, false},
+	} {
+		opts := Options{PlannedAt: row.planned}
+		if got := opts.isOutdated(p, []Run{row.run}, planned.Add(time.Minute)); got != row.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

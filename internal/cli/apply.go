@@ -39,6 +39,8 @@ type applyRun struct {
 	lastProgress time.Time  // when progress was last shown or written
 	statusLine   *ui.Status // nil except during a run
 
+	plannedAt time.Time // see apply.Options
+
 	onFileFailed func(source string) // called for each file that was refused or rolled back; may be nil
 
 	// These fields describe the plan. They are set only if the plan was made in this process and not read from a file.
@@ -151,7 +153,7 @@ func (a *applyRun) carryOut(ctx context.Context, cfg *config.Config, plan *organ
 		e.OnBegin = a.beginNotices(cfg)
 		e.NFOContent = n.build
 		out, err = e.Apply(ctx, plan, apply.Options{
-			Partial: a.partial, DryRun: a.dryRun, AbsoluteLinks: cfg.Organize.AbsoluteLinks,
+			Partial: a.partial, DryRun: a.dryRun, AbsoluteLinks: cfg.Organize.AbsoluteLinks, PlannedAt: a.plannedAt,
 		})
 		if err != nil {
 			return nil, explainApplyError(ctx, err, out)

@@ -140,6 +140,9 @@ func explainApplyError(ctx context.Context, err error, out *apply.Outcome) error
 	if hint := journalHint(err); hint != "" {
 		return &exitError{exitUsage, err, hint}
 	}
+	if errors.Is(err, apply.ErrOutdated) {
+		return &exitError{exitIncomplete, err, "run the command again; nothing was done"}
+	}
 	if ctx.Err() != nil && out == nil {
 		return &exitError{code: max(exitStatusOfSignal(ctx), exitInterrupted)}
 	}

@@ -200,10 +200,8 @@ func showRun(c invocation, f *factory, e *apply.Engine) error {
 	}
 	fmt.Fprintln(f.streams.Out, runLine(&run, atWork))
 	return printResults(f, "  ", out, func(r *apply.Result) string {
-		if r.Source == "" { // an NFO file
-			return ui.Printable(r.Target)
-		}
-		return ui.Printable(r.Target) + "  ← " + ui.Printable(r.Source)
+		const arrow = "  ← " // an NFO file has no source
+		return strings.TrimSuffix(ui.Printable(r.Target)+arrow+ui.Printable(r.Source), arrow)
 	})
 }
 

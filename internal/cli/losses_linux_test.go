@@ -1,7 +1,10 @@
 package cli_test
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -9,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/anivault/anivault/internal/lockfile"
 )
 
 // house is a source and a library of somebody who uses the program.
@@ -259,4 +264,47 @@ func TestLossesOfOthers(t *testing.T) {
 	} {
 		t.Run(name, test)
 	}
+}
+
+// A run waits for another one, which puts an episode into the library that the plan of the first would add as well.
+func TestAPlanIsMadeAgainAfterAnotherRun(t *testing.T) {
+	h := newHouse(t, "in/a.mkv", "in/b.mp4")
+	lock := filepath.Join(h.dir, ".local/share/anivault/history/lock")
+	if err := os.MkdirAll(filepath.Dir(lock), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	release, err := lockfile.Acquire(t.Context(), lock, lockfile.Exclusive, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := filepath.Join(h.dir, "late")
+	if err := os.Rename(h.records([]any{"in/b.mp4", "tv/1", 1, 1}), late); err != nil {
+		t.Fatal(err)
+	}
+	waits := exec.Command("anivault", "organize", "in", "--from", late, "--to", "lib", "--yes", "--wait", "1m",
+		"--format", "table")
+	waits.Dir, waits.Env = h.dir, h.env
+	out, err := waits.StdoutPipe()
+	if err = errors.Join(err, waits.Start()); err != nil {
+		t.Fatal(err)
+	}
+	plan := bufio.NewReader(out)
+	for line := ""; !strings.Contains(line, "b.mp4"); {
+		if line, err = plan.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := waits.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	h.organize(0, h.records([]any{"in/a.mkv", "tv/1", 1, 1}))
+	if err := waits.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	again, _ := io.ReadAll(plan)
+	if err := waits.Wait(); err != nil || !strings.Contains(string(again), "something else is there") {
+		t.Errorf("%v\n%s", err, again)
+	}
+	h.holds("lib", episode(1)+": a.mkv")
 }

@@ -44,6 +44,9 @@ func (o *organizeRun) applyRun(r *organize.Result) *applyRun {
 	}
 	s := summarize(o, r)
 	a.skipped, a.planSummary = r.Skipped, &s
+	if o.yes {
+		a.plannedAt = o.started
+	}
 	return a
 }
 

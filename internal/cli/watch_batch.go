@@ -54,7 +54,10 @@ func (w *watchRun) organizeBatch(ctx context.Context, settled map[string][]watch
 		o.f = &quiet
 	}
 	if len(plan.Units) > 0 {
-		err = o.apply(ctx, plan)
+		if err = o.apply(ctx, plan); errors.Is(err, apply.ErrOutdated) {
+			w.f.say("another run has changed the library meanwhile; the plan is made again\n")
+			return w.organizeBatch(ctx, settled)
+		}
 	} else {
 		if err = nil; w.format != "ndjson" {
 			_, err = printTree(w.f, plan, true, 0)
