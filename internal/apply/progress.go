@@ -233,7 +233,7 @@ func (j *journal) enterStage(s Stage, now time.Time) error {
 	if err := j.sync(); err != nil {
 		return err
 	}
-	j.appendMark(mark{Mark: string(s), At: now.UTC().Truncate(time.Second)})
+	j.appendMark(mark{Mark: string(s), At: now.UTC()})
 	return j.sync()
 }
 

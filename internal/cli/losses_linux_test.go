@@ -9,9 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/anivault/anivault/internal/lockfile"
 )
@@ -296,6 +298,16 @@ func TestAPlanIsMadeAgainAfterAnotherRun(t *testing.T) {
 	}
 	if err := waits.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
+	}
+	for runs := true; runs; time.Sleep(time.Millisecond) { // until each thread has stopped
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", waits.Process.Pid))
+		if err != nil || len(threads) == 0 {
+			t.Fatal(err)
+		}
+		runs = slices.ContainsFunc(threads, func(stat string) bool {
+			text, _ := os.ReadFile(stat)
+			return !strings.Contains(string(text), ") T ")
+		})
 	}
 	release()
 	h.organize(0, h.records([]any{"in/a.mkv", "tv/1", 1, 1}))
