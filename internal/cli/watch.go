@@ -241,9 +241,7 @@ func (w *watchRun) printSystemdUnit() error {
 			words = append(words, "--"+flag.Name+"="+v)
 		}
 	})
-	for i := range words {
-		words[i] = quoteUnitWord(words[i], true)
-	}
+	words = mapped(words, func(s string) string { return quoteUnitWord(s, true) })
 	environment := ""
 	for _, kv := range withoutSecrets(w.f.environ) {
 		if strings.HasPrefix(kv, "ANIVAULT_") {

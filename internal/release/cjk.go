@@ -104,7 +104,7 @@ func (p lexer) hanCounterAt(i int, first bool) (token, bool) {
 func (p lexer) readNumberAfterWord(i int, says tag, words ...string) (token, bool) {
 	for _, w := range words {
 		rest, ok := strings.CutPrefix(p.w.text[i:], w)
-		if !ok {
+		if !ok || i > 0 && isDigit(p.w.text[i-1]) { // "3시즌 1080p"
 			continue
 		}
 		rest = strings.TrimLeft(rest, " .")

@@ -325,8 +325,7 @@ func (p *words) isFilmCounter(i int) bool {
 func (p *markerStage) markCounter(i int) {
 	t := &p.w.tokens[i]
 	from, lo := i, t.num
-	if i > 0 && t.rangeEnd == 0 && p.w.tokens[i-1].class == number && joinKindOf(p.w.gapBefore(i)) != noJoin &&
-		p.w.gapBefore(i) != " - " {
+	if t.rangeEnd == 0 && p.w.classAt(i-1) == number && p.mayEndRange(i) {
 		n, listed := p.w.tokens[i-1].num, joinKindOf(p.w.gapBefore(i)) == listJoin
 		if n >= 0 && n < t.num && t.num-n < maxEpisodes && (!listed || n == t.num-1) {
 			from, lo = i-1, n
@@ -350,6 +349,14 @@ func (p *markerStage) markCounter(i int) {
 	}
 	p.setEpisodes(from, to, lo, hi)
 	p.isBatch = p.isBatch || hi > lo && lo == 1
+}
+
+// mayEndRange reports whether the counter at i may end a range that the number before it begins. In "제목2-03회", that
+// number is the season.
+func (p *markerStage) mayEndRange(i int) bool {
+	isSeason := p.w.length(i-1) == 1 && p.w.tokens[i-1].num > 1 && p.w.length(i) > len("3회") &&
+		p.w.classAt(i-2) == cjk && p.w.gapBefore(i-1) == ""
+	return joinKindOf(p.w.gapBefore(i)) != noJoin && p.w.gapBefore(i) != " - " && !isSeason
 }
 
 // isDecimalOfCounter reports whether the counter at i is the ".5話" of "第12.5話".

@@ -291,3 +291,15 @@ func TestWaveDashesJoinNumbers(t *testing.T) {
 		{"은빛 철도 ∼밤∼ 3화.mkv", "은빛 철도 ∼밤∼ e3 episode"},
 	})
 }
+
+func TestANumberOfTheSeasonIsNoEpisode(t *testing.T) {
+	check(t, []row{
+		{"은빛 철도2-03회.mp4", "은빛 철도2 e3 episode"},
+		{"은빛 철도2-16회.mp4", "은빛 철도2 e16 episode"},
+		{"은빛 철도1-16회.mp4", "은빛 철도 e1-16 batch"},
+		{"은빛 철도 2-16회.mp4", "은빛 철도 e2-16 batch"},
+		{"은빛 철도 3시즌 8부작/3화.mkv", "은빛 철도 s3 e3 episode"},
+		{"은빛 철도 3시즌 1080p/3화.mkv", "은빛 철도 s3 e3 episode"},
+		{"은빛 철도 3시즌 03.mkv", "은빛 철도 s3 e3 episode"},
+	})
+}

@@ -48,9 +48,8 @@ const (
 
 func lex(text string, folder bool, w *words) {
 	*w = words{
-		lists: lists(), tokens: w.tokens[:0], brackets: w.brackets[:0],
-		text: text, lowerText: lowerCase(text), isFolder: folder,
-		isDotted: strings.Count(text, ".") > strings.Count(text, " "),
+		lists: lists(), tokens: w.tokens[:0], brackets: w.brackets[:0], text: text, lowerText: lowerCase(text),
+		isFolder: folder, isDotted: strings.Count(text, ".") > strings.Count(text, " "),
 	}
 	p := lexer{w}
 	p.matchBrackets()

@@ -45,13 +45,12 @@ func normalizeWidth(s string) string {
 	for i < len(s) && s[i] >= ' ' && s[i] < 0x7F { // a quick check, because most names are ASCII
 		i++
 	}
-	stable, wide, kana, waves, crosses := true, false, false, false, false
+	stable, kana, waves, crosses := true, false, false, false
 	for k, r := range s[i:] {
 		if isStableUnderNFC(r) {
 			continue
 		}
 		stable = false
-		wide = wide || normalizeRune(r) != r
 		kana = kana || isHalfwidthKana(r)
 		waves = waves || r == '〜' || r == '～' || r == '∼'
 		if isCross(r) && i+k > 0 {
@@ -64,10 +63,7 @@ func normalizeWidth(s string) string {
 	if !utf8.ValidString(s) {
 		s = notASCII().ReplaceAllString(s, "\uFFFD")
 	}
-	if wide {
-		s = strings.Map(normalizeRune, s)
-	}
-	s = norm.NFC.String(s)
+	s = norm.NFC.String(strings.Map(normalizeRune, s))
 	if kana {
 		s = halfwidthKana().ReplaceAllStringFunc(s, norm.NFKC.String) // NFKC also composes the voicing marks
 	}
