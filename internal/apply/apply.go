@@ -146,7 +146,7 @@ var ErrOutdated = lang.Error("another run has changed the library since the plan
 
 func (opts *Options) isOutdated(p *organize.Plan, runs []Run, now time.Time) bool {
 	return !opts.PlannedAt.IsZero() && slices.ContainsFunc(runs, func(r Run) bool {
-		return r.StageBegun.After(opts.PlannedAt) && !r.StageBegun.After(now) && // later: the clock was set back
+		return r.StageBegun.After(opts.PlannedAt) && !r.StageBegun.After(now) && // a later time: the clock was set back
 			slices.ContainsFunc(p.Targets, func(t organize.Root) bool { return slices.Contains(r.Targets, t.Path) })
 	})
 }
