@@ -200,8 +200,7 @@ func showRun(c invocation, f *factory, e *apply.Engine) error {
 	}
 	fmt.Fprintln(f.streams.Out, runLine(&run, atWork))
 	return printResults(f, "  ", out, func(r *apply.Result) string {
-		const arrow = "  ← " // an NFO file has no source
-		return strings.TrimSuffix(ui.Printable(r.Target)+arrow+ui.Printable(r.Source), arrow)
+		return strings.TrimSuffix(ui.Printable(r.Target)+"  ← "+ui.Printable(r.Source), "  ← ") // an NFO file has no source
 	})
 }
 

@@ -158,8 +158,10 @@ func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string
 }
 
 func (d *folderIndex) holdsVideos(dir string) bool {
-	return len(d.list(dir).existingVideos()) > 0 || slices.ContainsFunc(d.list(dir).items, func(item Item) bool {
-		return item.Type == TypeDir && d.holdsVideos(joinPath(dir, item.Name))
+	return slices.ContainsFunc(d.list(dir).items, func(item Item) bool { // it parses no more names than it needs
+		return item.Type == TypeDir && d.holdsVideos(joinPath(dir, item.Name)) || item.Type != TypeDir &&
+			library.IsVideo(item.Name) && !library.IsExtraName(item.Name) && !strings.HasPrefix(item.Name, "._") &&
+			!release.Parse(path.Join(path.Base(dir), item.Name)).Extra
 	})
 }
 

@@ -53,9 +53,7 @@ func normalizeWidth(s string) string {
 		stable = false
 		kana = kana || isHalfwidthKana(r)
 		waves = waves || r == '〜' || r == '～' || r == '∼'
-		if isCross(r) && i+k > 0 {
-			crosses = crosses || isDigit(s[i+k-1]) || s[i+k-1] >= utf8.RuneSelf // which may be a wide digit
-		}
+		crosses = crosses || isCross(r) && i+k > 0 && (isDigit(s[i+k-1]) || s[i+k-1] >= utf8.RuneSelf) // or a wide digit
 	}
 	if stable {
 		return s
