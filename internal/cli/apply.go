@@ -36,10 +36,9 @@ type applyRun struct {
 	format                  string
 
 	started      time.Time
+	plannedAt    time.Time  // see apply.Options
 	lastProgress time.Time  // when progress was last shown or written
 	statusLine   *ui.Status // nil except during a run
-
-	plannedAt time.Time // see apply.Options
 
 	onFileFailed func(source string) // called for each file that was refused or rolled back; may be nil
 

@@ -237,21 +237,27 @@ func (f *folder) existingVideos() map[float64][]*existingVideo {
 		f.parsedVideos = map[float64][]*existingVideo{}
 		for i := range f.items {
 			item := &f.items[i]
-			isDisc := item.Type == TypeDir && discFolder().MatchString(item.Name)
-			if isDisc || item.Type != TypeDir && library.IsVideo(item.Name) && !strings.HasPrefix(item.Name, "._") {
-				r := release.Parse(path.Join(path.Base(f.path), item.Name))
-				if !r.Extra && !library.IsExtraName(item.Name) {
-					own := sync.OnceValue(func() bool { return len(r.Episodes) > 0 && release.Parse(item.Name).Absolute })
-					name := parseFolderName(library.Stem(item.Name))
-					e := &existingVideo{joinPath(f.path, item.Name), r, own, titleKey(r.Title, ""), name}
-					for _, n := range append([]float64{anyNumber}, r.Episodes...) {
-						f.parsedVideos[n] = append(f.parsedVideos[n], e)
-					}
+			if r, ok := f.parseVideo(item); ok {
+				own := sync.OnceValue(func() bool { return len(r.Episodes) > 0 && release.Parse(item.Name).Absolute })
+				name := parseFolderName(library.Stem(item.Name))
+				e := &existingVideo{joinPath(f.path, item.Name), r, own, titleKey(r.Title, ""), name}
+				for _, n := range append([]float64{anyNumber}, r.Episodes...) {
+					f.parsedVideos[n] = append(f.parsedVideos[n], e)
 				}
 			}
 		}
 	}
 	return f.parsedVideos
+}
+
+// parseVideo parses the name of a video. ok is false for an extra, a sample and any other file.
+func (f *folder) parseVideo(item *Item) (r release.Release, ok bool) {
+	isDisc := item.Type == TypeDir && discFolder().MatchString(item.Name)
+	if isDisc || item.Type != TypeDir && library.IsVideo(item.Name) && !strings.HasPrefix(item.Name, "._") {
+		r = release.Parse(path.Join(path.Base(f.path), item.Name))
+		ok = !r.Extra && !library.IsExtraName(item.Name)
+	}
+	return r, ok
 }
 
 // videosOfSameWork returns the videos in a folder that hold the same episode or film. It omits other parts of it. In

@@ -158,10 +158,10 @@ func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string
 }
 
 func (d *folderIndex) holdsVideos(dir string) bool {
-	return slices.ContainsFunc(d.list(dir).items, func(item Item) bool { // it parses no more names than it needs
-		return item.Type == TypeDir && d.holdsVideos(joinPath(dir, item.Name)) || item.Type != TypeDir &&
-			library.IsVideo(item.Name) && !library.IsExtraName(item.Name) && !strings.HasPrefix(item.Name, "._") &&
-			!release.Parse(path.Join(path.Base(dir), item.Name)).Extra
+	f := d.list(dir)
+	return slices.ContainsFunc(f.items, func(item Item) bool {
+		_, isVideo := f.parseVideo(&item)
+		return isVideo || item.Type == TypeDir && d.holdsVideos(joinPath(dir, item.Name))
 	})
 }
 
