@@ -111,11 +111,6 @@ func (p lexer) lexWord(i, group int) int {
 loop:
 	for j < len(text) {
 		c := text[j]
-		if isLetter(c) { // a quick check, because most characters are
-			letters++
-			j++
-			continue
-		}
 		r, size := rune(c), 1
 		if c >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(text[j:])
@@ -123,7 +118,7 @@ loop:
 		switch {
 		case isDigit(c):
 			digits++
-		case c >= utf8.RuneSelf && isLetterRune(r) && !isCJK(r):
+		case isLetter(c), c >= utf8.RuneSelf && isLetterRune(r) && !isCJK(r):
 			letters++
 		case (r == '\'' || r == '’') && j > i && j+size < len(text) && isWordByte(text[j+size]):
 		default:

@@ -103,9 +103,6 @@ func (r *Release) finish() {
 
 // isReversed reports whether an uploader wrote the name backwards: it has "S01E02" or "1080p" from right to left.
 func isReversed(s string) bool {
-	if !strings.Contains(s, "p0801") && !strings.Contains(s, "p027") && !strings.Contains(s, "E") { // a quick check
-		return false
-	}
 	for i := range len(s) {
 		if s[i] != 'p' && !isDigit(s[i]) || i > 0 && isWordByte(s[i-1]) {
 			continue
