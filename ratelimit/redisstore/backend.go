@@ -114,7 +114,7 @@ func (b *Backend) removeWrongTypes() {
 	}
 }
 
-// damagedTTL is how long a damaged state is kept. scriptHead repeats it in seconds.
+// damagedTTL is how long a damaged state is kept. functions.lua repeats it in seconds.
 const damagedTTL = 7 * 24 * time.Hour
 
 func (b *Backend) lacksKnownWrite(f *frame) bool {

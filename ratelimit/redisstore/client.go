@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	_ "embed" // for the scripts
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -164,82 +165,27 @@ func (a Address) Exposed() bool {
 	return host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
-// scriptArgs and scriptHead are common to tryScript and commitScript. The scripts know nothing about the limiter. Their
-// keys are state (the value), turn (whose turn it is to write), line (who waits for it) and state:corrupt. After a
-// write, or if there was nothing to write, the reply is the server's time in microseconds; otherwise it is an array
-// that begins with "wait" (for the turn), "turn" (granted) or "late" (the fence is no longer valid).
-const scriptArgs = `
-local time = redis.call('TIME')
-local me, value, aside, to_wake, wakes = ARGV[1], ARGV[4], ARGV[5] == '1', ARGV[6], ARGV[3]
-local turn = redis.call('HMGET', KEYS[2], 'holder', 'fence', 'until')
-local holder = turn[1] or ''
-`
-
-const scriptHead = `
-local now, term = time[1] * 1000 + math.floor(time[2] / 1000), tonumber(ARGV[2])
-local fence, ends = tonumber(turn[2]) or 0, tonumber(turn[3]) or 0
-local there = redis.call('EXISTS', KEYS[1]) == 1
-local function give(to)
-  fence = math.max(fence + 1, now)
-  redis.call('HSET', KEYS[2], 'holder', to, 'fence', fence, 'until', now + term)
-end
-local function write()
-  if aside and there then
-    redis.call('RENAME', KEYS[1], KEYS[4])
-    redis.call('EXPIRE', KEYS[4], 604800)
-  end
-  redis.call('SET', KEYS[1], value)
-  if to_wake ~= '' then redis.call('PUBLISH', wakes .. to_wake, ARGV[8]) end
-end
-local function read() -- an empty value, which is damaged, reads as a blank
-  local v = redis.call('GETRANGE', KEYS[1], 0, 131072)
-  return v == '' and redis.call('EXISTS', KEYS[1]) == 1 and ' ' or v
-end
-`
+// The parts of the scripts; args.lua says what their keys and replies are.
+var (
+	//go:embed script/args.lua
+	argsLua string
+	//go:embed script/shortcut.lua
+	shortcutLua string
+	//go:embed script/functions.lua
+	functionsLua string
+	//go:embed script/try.lua
+	tryLua string
+	//go:embed script/commit.lua
+	commitLua string
+)
 
 // tryScript writes a value if the state still has the expected version and nobody holds or awaits the turn. Otherwise
-// it takes the turn if that is free, or joins the line. An empty value only asks for the turn. The first branch is a
-// short path for a process without competition: if nobody holds the turn, nobody waits for it.
-var tryScript = redis.NewScript(scriptArgs + `
-local expected = ARGV[7]
-if holder == '' and value ~= '' and expected ~= '' and not aside
-    and redis.call('GETRANGE', KEYS[1], 16, 35) == expected then
-  redis.call('SET', KEYS[1], value)
-  if to_wake ~= '' then redis.call('PUBLISH', wakes .. to_wake, ARGV[8]) end
-  return time[1] * 1000000 + time[2]
-end
-` + scriptHead + `
-local held = holder ~= '' and now < ends
-if held and holder ~= me then
-  if not redis.call('LPOS', KEYS[3], me) then redis.call('RPUSH', KEYS[3], me) end
-  return {'wait', time[1], time[2], ends - now}
-end
-if not held and value ~= '' and redis.call('LLEN', KEYS[3]) == 0
-    and there == (expected ~= '') and redis.call('GETRANGE', KEYS[1], 16, 35) == expected then
-  write()
-  return time[1] * 1000000 + time[2]
-end
-redis.call('LREM', KEYS[3], 0, me)
-give(me)
-return {'turn', time[1], time[2], fence, read()}
-`)
+// it takes the turn if that is free, or joins the line. An empty value only asks for the turn.
+var tryScript = redis.NewScript(argsLua + shortcutLua + functionsLua + tryLua)
 
 // commitScript writes a value if the turn still has this fence (any fence if that is empty) and hands the turn to the
 // first subscribed process in line. The caller leaves the line. An empty value writes nothing.
-var commitScript = redis.NewScript(scriptArgs + scriptHead + `
-redis.call('LREM', KEYS[3], 0, me)
-if holder ~= me or (ARGV[7] ~= '' and tonumber(ARGV[7]) ~= fence) then return {'late', time[1], time[2]} end
-if value ~= '' then write() end
-while true do
-  local heir = redis.call('LPOP', KEYS[3])
-  if not heir then break end
-  give(heir)
-  local message = string.format('turn %d ', fence) .. read()
-  if redis.call('PUBLISH', wakes .. heir, message) > 0 then return time[1] * 1000000 + time[2] end
-end
-redis.call('HSET', KEYS[2], 'holder', '', 'until', 0)
-return time[1] * 1000000 + time[2]
-`)
+var commitScript = redis.NewScript(argsLua + functionsLua + commitLua)
 
 type scriptReply struct {
 	kind  string // "done", "wait", "turn" or "late"
