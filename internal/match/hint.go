@@ -34,6 +34,7 @@ type ArcTitle struct {
 	Title, Remainder string
 
 	signs string // the signs of the title, which Title lacks
+	from  release.From
 }
 
 // fillMissing copies from q the numbers that the hint does not have yet.
@@ -95,7 +96,7 @@ func (h *Hint) findArcs(others []reading, c scoredContender) {
 			rest = ""
 		}
 		if rest != "" {
-			h.Arcs = append(h.Arcs, ArcTitle{r.base, rest, title.SequelSigns(r.Text)})
+			h.Arcs = append(h.Arcs, ArcTitle{r.base, rest, title.SequelSigns(r.Text), r.From})
 		}
 		related := func(t entryTitle) bool { return t.norm == r.norm || hasWordPrefix(r.norm, t.norm) }
 		if i > 0 && r.From == release.FromName && hasSpacelessScript(r.base) && withoutArcWord(r.base) != r.base &&

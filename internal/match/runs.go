@@ -189,8 +189,13 @@ func placeInSecondSeason(p *placer) placement {
 		return placement{}
 	}
 	ofShow := func(a ArcTitle) bool { return p.isShowTitle(longestTitlePrefix(a.Title, p.titles), title.MayBeReading) }
-	if len(p.hint.Arcs) > 0 && !slices.ContainsFunc(p.hint.Arcs, ofShow) {
+	ownTitle := func(t release.Title) bool { return t.From == release.FromName }
+	ownArc := func(a ArcTitle) bool { return a.from == release.FromName }
+	switch arcs := p.hint.Arcs; {
+	case len(arcs) > 0 && !slices.ContainsFunc(arcs, ofShow):
 		return placement{} // the subtitle follows a short title, so it may be the rest of the full title
+	case len(arcs) > 0 && slices.ContainsFunc(p.rel.Titles, ownTitle) && !slices.ContainsFunc(arcs, ownArc):
+		return placement{} // only the folder has the words: "Title Netflix/Title 03"
 	}
 	n := seasons[1][0].season
 	return p.placementAt(slotsByNumber(seasonSlots(p.episodes, n), p.numbers), viaSecondSeason,

@@ -589,6 +589,11 @@ func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
 			}), 3, "S02E03",
 		},
 		{
+			"a word that only the folder has", club(first, second), rel("Lantern Club", func(r *release.Release) {
+				r.Titles = append(r.Titles, release.Title{Text: "Lantern Club Netflix", From: release.FromFolder})
+			}), 3, "S01E03?",
+		},
+		{
 			"a year after the first season, and nobody knows when the second aired", club(first, season(2, "1-12")),
 			rel("Lantern Club", of(2010)), 3, "S01E03?",
 		},
