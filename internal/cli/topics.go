@@ -143,32 +143,29 @@ type output struct {
 }
 
 // outputs describes all output for programs. Help, man page and reference are generated from it.
-func outputs() []output {
-	out := []output{
-		{"match: one object per file", report.FieldsOf(reflect.TypeFor[report.Record](), reflect.TypeFor[report.Parsed]())},
-		{"match: the summary", fieldsOf[report.Summary]()},
-		{"match --format csv: the columns", report.CSVFields()},
-		{"missing: one object per season with missing or duplicate episodes", fieldsOf[report.Gap]()},
-		{"missing: the summary", fieldsOf[report.GapSummary]()},
-		{"organize: one object per file (and apply) (and undo) (and verify) (and history)", fieldsOf[report.Op]()},
-		{"apply: progress of long operations", fieldsOf[report.OrganizeProgress]()},
-		{"organize: the summary, also of apply and undo (and watch)", fieldsOf[report.OrganizeSummary]()},
-		{"parse", fieldsOf[report.ParseRecord]()},
+func outputs() (out []output) {
+	for _, j := range jsonOutputs { // parse and cache stats list the fields of the two types that are skipped elsewhere
+		fields := report.FieldsOf(reflect.TypeOf(j.value), reflect.TypeFor[report.Parsed](), reflect.TypeFor[jsonCache]())
+		out = append(out, output{j.name, fields})
 	}
-	for _, j := range otherJSONOutputs {
-		out = append(out, output{j.name, report.FieldsOf(reflect.TypeOf(j.value), reflect.TypeFor[jsonCache]())})
-	}
+	out = slices.Insert(out, 2, output{"match --format csv: the columns", report.CSVFields()})
 	keys := slices.Concat(logging.HeadKeys, logging.LimiterKeys, logging.OtherKeys)
 	lines := mapped(keys, func(k logging.Key) report.Field { return report.Field{Name: k.Name, Doc: k.Doc} })
 	return append(out, output{"log lines", lines}, output{"--metrics-file: one object per snapshot", metricFields()})
 }
 
-func fieldsOf[T any]() []report.Field { return report.FieldsOf(reflect.TypeFor[T]()) }
-
-var otherJSONOutputs = []struct {
+var jsonOutputs = []struct {
 	name  string
 	value any
 }{
+	{"match: one object per file", report.Record{}},
+	{"match: the summary", report.Summary{}},
+	{"missing: one object per season with missing or duplicate episodes", report.Gap{}},
+	{"missing: the summary", report.GapSummary{}},
+	{"organize: one object per file (and apply) (and undo) (and verify) (and history)", report.Op{}},
+	{"apply: progress of long operations", report.OrganizeProgress{}},
+	{"organize: the summary, also of apply and undo (and watch)", report.OrganizeSummary{}},
+	{"parse", report.ParseRecord{}},
 	{"status --format json (and limiter show)", jsonStatus{}},
 	{"cache stats --format json", jsonCache{}},
 	{"cache list --format ndjson", jsonEntry{}},
