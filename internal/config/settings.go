@@ -36,6 +36,7 @@ type Setting struct {
 	Doc     string    // one sentence
 	Secret  bool      // never shown
 	Off     bool      // the word off is allowed too
+	Restart bool      // takes effect in a gateway only after a restart
 	List    bool      // items with commas between them; in the file also a YAML list
 	Args    bool      // a program; in the file also a list with its arguments, which set gets joined by argSeparator
 	set     func(string) error
@@ -69,6 +70,7 @@ func newSettings(c *Config) []Setting {
 		all = append(all, Setting{
 			Key: "limiter." + f.Key, Env: LimiterVariable(f.Key), Default: f.Default(), Doc: f.Doc,
 			Allowed: boundsText(f.Bounds()), set: func(v string) error { return f.Set(&c.Tuning, v) },
+			Restart: f.Key == "processes",
 		})
 	}
 	return all

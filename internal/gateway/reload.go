@@ -21,15 +21,6 @@ import (
 // polling also sees changes through links, mounts and editors that rename files.
 const pollInterval = 2 * time.Second
 
-// restartSettings are the settings that take effect only after a restart: addresses, folders, how TMDB is reached,
-// where the log goes.
-var restartSettings = []string{
-	"serve.listen", "serve.admin_listen", "serve.socket_mode", "serve.socket_group",
-	"tmdb.ca_file", "coordinator", "coordinator_password_file", "coordinator_ca_file", "coordinator_prefix",
-	"limiter.processes", "state_dir", "cache_dir", "data_dir", "cache.max_size",
-	"log.level", "log.format", "log.file", "log.max_size", "log.max_files", "metrics.file", "metrics.textfile",
-}
-
 // configWatcher reloads the configuration on SIGHUP, or when one of its files has changed. It waits until two checks in
 // a row see the same files, so it never reads one that is half written.
 type configWatcher struct {
@@ -142,7 +133,7 @@ func (s *Service) applyConfig(cfg *config.Config, old *settings) error {
 		before[v.Setting.Key] = v.Text
 	}
 	for _, v := range cfg.Values() {
-		if slices.Contains(restartSettings, v.Setting.Key) && v.Text != before[v.Setting.Key] {
+		if v.Setting.Restart && v.Text != before[v.Setting.Key] {
 			stays = append(stays, v.Setting.Key)
 		}
 	}
