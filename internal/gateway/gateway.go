@@ -119,11 +119,7 @@ func (g *Gateway) waitReason() string {
 // ServeHTTP implements http.Handler.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{
-		g:         g,
-		w:         w,
-		r:         r,
-		began:     time.Now(),
-		requester: requester{settings: g.settings.Load(), requestID: requestID(r)},
+		g: g, w: w, r: r, began: time.Now(), requester: requester{settings: g.settings.Load(), requestID: requestID(r)},
 	}
 	defer x.finish()
 	w.Header().Set("X-Request-Id", x.requestID)

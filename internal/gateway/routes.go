@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	_ "embed" // the front page
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -138,17 +139,8 @@ var openAPI = sync.OnceValues(func() ([]byte, error) {
 	return json.Marshal(schema.OpenAPI("anivault gateway", version.Get().Version, "api_key", errorBody{}, list))
 })
 
-const frontPage = `anivault, a gateway to TMDB
-
-Ask it as you would ask TMDB: GET /3/tv/1399, GET /3/search/tv?query=...
-It answers from its cache what it can, and asks TMDB for the rest at a rate
-that TMDB bears, for all programs that use it together.
-
-A client token goes where the TMDB token would go: Authorization: Bearer
-anv_..., or api_key=anv_... Images are at image.tmdb.org, not here.
-
-This product uses the TMDB API but is not endorsed or certified by TMDB.
-`
+//go:embed front.txt
+var frontPage string
 
 func (x *exchange) writeOwn(contentType string, body []byte) error {
 	x.w.Header().Set("Content-Type", contentType)
@@ -177,21 +169,17 @@ func (x *exchange) serveHealth() error {
 	if err == nil {
 		view.State = st.State.String()
 	}
-	for _, d := range []struct {
-		name  string
-		holds bool
-	}{
-		{x.g.isolationReason(), err != nil || st.Alone},
-		{"sleep", st.State == ratelimit.Sleep || st.State != ratelimit.CacheOnly && st.PauseUntil.After(time.Now())},
-		{"cacheonly", st.State == ratelimit.CacheOnly},
-		{"no_account", err == nil && app.AllUnusable(x.g.settings.Load().cfg, st)},
-		{"offline", st.Offline},
-		{"cache_unwritable", x.g.upstream.CacheUnwritable()},
-	} {
-		if d.holds {
-			view.Degraded = append(view.Degraded, d.name)
+	degrade := func(name string, holds bool) {
+		if holds {
+			view.Degraded = append(view.Degraded, name)
 		}
 	}
+	degrade(x.g.isolationReason(), err != nil || st.Alone)
+	degrade("sleep", st.State == ratelimit.Sleep || st.State != ratelimit.CacheOnly && st.PauseUntil.After(time.Now()))
+	degrade("cacheonly", st.State == ratelimit.CacheOnly)
+	degrade("no_account", err == nil && app.AllUnusable(x.g.settings.Load().cfg, st))
+	degrade("offline", st.Offline)
+	degrade("cache_unwritable", x.g.upstream.CacheUnwritable())
 	body, _ := json.Marshal(view) // it has only plain values
 	return x.writeOwn(jsonType, body)
 }
