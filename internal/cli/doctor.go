@@ -432,30 +432,19 @@ func (d *doctor) checkCoordinator(ctx context.Context, cfg *config.Config) {
 	d.print("redis", finding{state: lang.Textf(
 		"%s at %s answers in %s and has all permissions it needs; these are enough: %s", server,
 		cfg.Redis.Address.Place(), found.RoundTrip.Round(10*time.Microsecond), app.CoordinatorACLRule(cfg))})
-	for _, r := range []struct {
-		holds      bool
-		state, fix lang.Text
-	}{
-		{
-			found.ClockSkew.Abs() > 30*time.Second, "its clock and this machine's differ: the times shown are from its clock",
-			"set both clocks (for example: timedatectl set-ntp true); the limits hold anyway",
-		},
-		{
-			found.EvictionPolicy != "", "it may discard the limiter's state when its memory is full",
-			"set its maxmemory-policy to noeviction or volatile-lru",
-		},
-		{
-			found.NoPersistence, "it keeps no append-only file: a restart forgets what the limiter knows",
-			"set its appendonly to yes",
-		},
-		{found.InfoDenied, "it doesn't tell this user its version and settings", "give the user +info"},
-		{
-			cfg.Redis.Address.Exposed(), "traffic to it can be read on the network",
-			"use TLS: rediss:// in ANIVAULT_COORDINATOR",
-		},
-	} {
-		if r.holds {
-			d.print("redis", finding{state: r.state, fix: r.fix})
+	advise := func(holds bool, state, fix lang.Text) {
+		if holds {
+			d.print("redis", finding{state: state, fix: fix})
 		}
 	}
+	advise(found.ClockSkew.Abs() > 30*time.Second,
+		"its clock and this machine's differ: the times shown are from its clock",
+		"set both clocks (for example: timedatectl set-ntp true); the limits hold anyway")
+	advise(found.EvictionPolicy != "", "it may discard the limiter's state when its memory is full",
+		"set its maxmemory-policy to noeviction or volatile-lru")
+	advise(found.NoPersistence, "it keeps no append-only file: a restart forgets what the limiter knows",
+		"set its appendonly to yes")
+	advise(found.InfoDenied, "it doesn't tell this user its version and settings", "give the user +info")
+	advise(cfg.Redis.Address.Exposed(), "traffic to it can be read on the network",
+		"use TLS: rediss:// in ANIVAULT_COORDINATOR")
 }

@@ -252,23 +252,16 @@ func checkLibraryFolder(dir string) finding {
 	if err != nil {
 		return failedFinding(lang.Textf("%s: %s", dir, err), fixUnlessDiskFull(err, "make it writable for you"))
 	}
-	parts := []lang.Text{lang.Text(place.Type)}
-	for _, p := range []struct {
-		has     bool
-		yes, no lang.Text
-	}{
-		{can.HardLinks, "hard links", "no hard links"},
-		{can.Reflinks, "reflinks", "no reflinks"},
-		{can.RenameMethod == "rename", "renames without replacing", "can't rename without replacing"},
-		{can.FoldsCase, "a and A are one name", "a and A are two names"},
-	} {
-		text := p.no
-		if p.has {
-			text = p.yes
-		}
-		parts = append(parts, text)
+	parts := []lang.Text{
+		lang.Text(place.Type),
+		map[bool]lang.Text{true: "hard links", false: "no hard links"}[can.HardLinks],
+		map[bool]lang.Text{true: "reflinks", false: "no reflinks"}[can.Reflinks],
+		map[bool]lang.Text{
+			true: "renames without replacing", false: "can't rename without replacing",
+		}[can.RenameMethod == "rename"],
+		map[bool]lang.Text{true: "a and A are one name", false: "a and A are two names"}[can.FoldsCase],
+		lang.Textf("names of %d bytes", place.NameMax),
 	}
-	parts = append(parts, lang.Textf("names of %d bytes", place.NameMax))
 	state := lang.Textf("%s: %s", dir, lang.Join(parts, ", "))
 	if can.RenameMethod == "none" {
 		return failedFinding(state,
