@@ -71,24 +71,20 @@ func (a *applyRun) printSummary(out *apply.Outcome, s *report.OrganizeSummary) {
 	}
 	ready := out.Count(apply.StatusPlanned)
 	var parts []string
-	for _, p := range []struct {
-		n    int
-		word string
-	}{
-		{ready, planned},
-		{s.Done, "%d done"},
-		{s.Undone, "%d put back"},
-		{s.InPlace, "%d in place"},
-		{s.Left, "%d skipped"},
-		{s.Conflicts, "%d in conflict"},
-		{s.Refused, "%d refused"},
-		{s.Failed, "%d failed"},
-		{s.Kept, kept},
-	} {
-		if p.n > 0 {
-			parts = append(parts, lang.Sprintf(p.word, lang.Number(p.n)))
+	add := func(n int, format string) {
+		if n > 0 {
+			parts = append(parts, lang.Sprintf(format, lang.Number(n)))
 		}
 	}
+	add(ready, planned)
+	add(s.Done, "%d done")
+	add(s.Undone, "%d put back")
+	add(s.InPlace, "%d in place")
+	add(s.Left, "%d skipped")
+	add(s.Conflicts, "%d in conflict")
+	add(s.Refused, "%d refused")
+	add(s.Failed, "%d failed")
+	add(s.Kept, kept)
 	switch {
 	case len(parts) > 0:
 	case a.undoing:

@@ -250,20 +250,16 @@ func (m *missingWriter) headline() lang.Text {
 		return lang.Textf("%d series: %s to come", s.Series, lang.Count(n, "episode"))
 	}
 	parts := []lang.Text{lang.Textf("%d complete", s.Complete)}
-	for _, p := range []struct {
-		n    int
-		text lang.Text
-	}{
-		{s.Missing, lang.Textf("%s missing", lang.Count(s.Missing, "aired episode"))},
-		{s.AbsentSeasons, lang.Textf("%s completely missing", lang.Count(s.AbsentSeasons, "season"))},
-		{s.Duplicates, lang.Textf("%s more than once", lang.Count(s.Duplicates, "episode"))},
-		{s.Unplaced, lang.Textf("%s without an episode", lang.Count(s.Unplaced, "file"))},
-		{s.Ignored, lang.Textf("%d ignored", s.Ignored)},
-	} {
-		if p.n > 0 {
-			parts = append(parts, p.text)
+	add := func(n int, text lang.Text) {
+		if n > 0 {
+			parts = append(parts, text)
 		}
 	}
+	add(s.Missing, lang.Textf("%s missing", lang.Count(s.Missing, "aired episode")))
+	add(s.AbsentSeasons, lang.Textf("%s completely missing", lang.Count(s.AbsentSeasons, "season")))
+	add(s.Duplicates, lang.Textf("%s more than once", lang.Count(s.Duplicates, "episode")))
+	add(s.Unplaced, lang.Textf("%s without an episode", lang.Count(s.Unplaced, "file")))
+	add(s.Ignored, lang.Textf("%d ignored", s.Ignored))
 	switch {
 	case s.Unknown > 0 && m.firstErr != nil:
 		_, text := app.Explain(m.firstErr)

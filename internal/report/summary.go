@@ -57,30 +57,22 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 // headline returns "38 files: 36 matched (2 without an episode), 1 ambiguous"; zero counts are left out.
 func headline(s Summary, episodeless int, opts Options) string {
 	var parts []string
-	for _, c := range []struct {
-		n      int
-		status Status
-		plural string
-	}{
-		{s.Matched, Matched, "matched"},
-		{s.Ambiguous, Ambiguous, "ambiguous"},
-		{s.Unmatched, Unmatched, "unmatched"},
-		{s.Pending, Pending, "pending"},
-		{s.Errors, Failed, "errors"},
-		{s.Skipped, Skipped, "skipped"},
-	} {
-		if c.n > 0 {
-			word := c.plural
-			if c.status == Failed && c.n == 1 {
-				word = "error"
-			}
-			part := ui.Style(opts.Color, statusColors[c.status], countText(c.n, word))
-			if c.status == Matched && episodeless > 0 {
-				part = lang.Sprintf("%s (%d without an episode)", part, lang.Number(episodeless))
-			}
-			parts = append(parts, part)
+	add := func(n int, status Status, word string) {
+		if n == 0 {
+			return
 		}
+		part := ui.Style(opts.Color, statusColors[status], countText(n, word))
+		if status == Matched && episodeless > 0 {
+			part = lang.Sprintf("%s (%d without an episode)", part, lang.Number(episodeless))
+		}
+		parts = append(parts, part)
 	}
+	add(s.Matched, Matched, "matched")
+	add(s.Ambiguous, Ambiguous, "ambiguous")
+	add(s.Unmatched, Unmatched, "unmatched")
+	add(s.Pending, Pending, "pending")
+	add(s.Errors, Failed, map[bool]string{true: "error", false: "errors"}[s.Errors == 1])
+	add(s.Skipped, Skipped, "skipped")
 	switch {
 	case len(parts) > 0:
 		return lang.Say(lang.Count(s.Files, "file")) + ": " + strings.Join(parts, ", ")

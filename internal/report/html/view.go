@@ -109,25 +109,21 @@ func filters(p Page, missing int, gaps bool) []filter {
 		}
 	}
 	var shown []filter
-	for _, row := range []struct {
-		filter
-		show bool
-	}{
-		{filter{"", "all", s.Files}, true},
-		{filter{string(report.Matched), "matched", s.Matched}, true},
-		{filter{report.NoEpisode, "no episode", lacking}, lacking > 0},
-		{filter{missingFilter, "missing", missing}, gaps},
-		{filter{string(report.Ambiguous), "ambiguous", s.Ambiguous}, true},
-		{filter{string(report.Unmatched), "unmatched", s.Unmatched}, true},
-		{filter{string(report.Pending), "pending", s.Pending}, true},
-		{filter{string(report.Failed), "errors", s.Errors}, s.Errors > 0},
-		{filter{string(report.Skipped), "skipped", s.Skipped}, s.Skipped > 0},
-	} {
-		if row.show {
-			row.Label = lang.Say(row.Label)
-			shown = append(shown, row.filter)
+	add := func(f filter, show bool) {
+		if show {
+			f.Label = lang.Say(f.Label)
+			shown = append(shown, f)
 		}
 	}
+	add(filter{"", "all", s.Files}, true)
+	add(filter{string(report.Matched), "matched", s.Matched}, true)
+	add(filter{report.NoEpisode, "no episode", lacking}, lacking > 0)
+	add(filter{missingFilter, "missing", missing}, gaps)
+	add(filter{string(report.Ambiguous), "ambiguous", s.Ambiguous}, true)
+	add(filter{string(report.Unmatched), "unmatched", s.Unmatched}, true)
+	add(filter{string(report.Pending), "pending", s.Pending}, true)
+	add(filter{string(report.Failed), "errors", s.Errors}, s.Errors > 0)
+	add(filter{string(report.Skipped), "skipped", s.Skipped}, s.Skipped > 0)
 	return shown
 }
 
