@@ -51,6 +51,33 @@ func TestEveryFlagIsExplainedInKorean(t *testing.T) {
 	})
 }
 
+// A flag whose values are a few words names each of them, in both languages; --nfo names the layouts of its auto.
+func TestFlagsNameTheirChoices(t *testing.T) {
+	defer lang.Use(lang.English)
+	for _, row := range settingFlags() {
+		s := config.SettingByKey(row.Setting)
+		names, texts := slices.Clone(s.Choices), map[string]string{"flags.json": row.Usage}
+		if s.Key == "organize.nfo" {
+			texts["settings.json"] = s.Doc
+			for _, layout := range organize.LayoutNames() {
+				if l, err := organize.NewLayout(layout, organize.Templates{}); err == nil && l.NFOByDefault {
+					names = append(names, layout)
+				}
+			}
+		}
+		for where, text := range texts {
+			for _, l := range []lang.Language{lang.English, lang.Korean} {
+				lang.Use(l)
+				for _, name := range names {
+					if said := lang.Say(text); !regexp.MustCompile(`\b` + name + `\b`).MatchString(said) {
+						t.Errorf("%s, in %s, does not name %s for --%s: %s", where, l, name, row.Name, said)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestAMissingArgumentIsNamedInKorean(t *testing.T) {
 	defer lang.Use(lang.English)
 	var errs bytes.Buffer

@@ -197,7 +197,10 @@ func TestALibraryGoesThroughEveryOrder(t *testing.T) {
 	}
 	orders := []string{"tmdb", "tvdb", "anidb", "absolute", "group:Arcs"}
 	count := map[string]int{"tmdb": 30, "tvdb": 27, "anidb": 29, "absolute": 26, "group:Arcs": 5}
-	for _, layout := range []string{"jellyfin", "emby", "plex", "kodi"} {
+	for _, layout := range organize.LayoutNames() {
+		if layout == organize.CustomLayout {
+			continue
+		}
 		for _, order := range orders {
 			t.Run(layout+" "+order, func(t *testing.T) {
 				s.t = t
@@ -221,7 +224,7 @@ func TestALibraryGoesThroughEveryOrder(t *testing.T) {
 					t.Errorf("%d files are planned again", again)
 				}
 				// Names without an id of the order's catalogue are read as TMDB's numbers, unless a pin says otherwise.
-				tagged := order == "tmdb" || layout != "kodi" && (order == "tvdb" || order == "anidb")
+				tagged := order == "tmdb" || !l.NFOByDefault && (order == "tvdb" || order == "anidb")
 				if !tagged {
 					s.pin(order)
 				}

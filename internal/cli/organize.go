@@ -183,9 +183,9 @@ func (o *organizeRun) prepare(cmd *cobra.Command, args []string) error {
 		Renumber:    o.inPlace && o.ordered,
 		PlaceExtras: set.Extras == "follow", RenameExisting: rename, Replacements: set.Replace,
 		NFO: organize.NFOOptions{
-			Enabled:   set.NFO == "ids" || set.NFO == "full" || set.NFO == "auto" && set.Layout == "kodi",
+			Enabled:   set.NFO == "ids" || set.NFO == "full" || set.NFO == "auto" && layout.NFOByDefault,
 			Full:      set.NFO == "full",
-			ForOrders: set.NFO != "off" && (set.Layout == "jellyfin" || set.Layout == "emby"),
+			ForOrders: set.NFO != "off" && layout.DisplayOrder,
 		},
 	}
 	if cmd.Flags().Changed("language") { // apply has no such flag, so the plan has to name the languages

@@ -91,7 +91,8 @@ func TestVersions(t *testing.T) {
 		{"they differ in nothing", labels(report.Parsed{Group: "A"}, report.Parsed{Group: "A"}), ""},
 		{"in case alone", labels(report.Parsed{Group: "A"}, report.Parsed{Group: "a"}), ""},
 	} {
-		for layout, episodes := range map[string]bool{"jellyfin": false, "plex": true, "kodi": false, "emby": false} {
+		for _, layout := range serverLayouts() {
+			l := layoutOf(t, layout)
 			for _, kind := range []string{"movie", "tv"} {
 				t.Run(row.name+" "+layout+" "+kind, func(t *testing.T) {
 					o := options(t, layout)
@@ -102,7 +103,7 @@ func TestVersions(t *testing.T) {
 					}
 					a.Parsed, b.Parsed = row.parsed[0], row.parsed[1]
 					r := planOf(o, tree(one, two, "/out/"), a, b)
-					if layout == "plex" && kind == "movie" && row.parsed[0].Edition != "" {
+					if l.Movie.hasField(fieldEdition) && kind == "movie" && row.parsed[0].Edition != "" {
 						if len(r.Units) != 2 || strings.HasPrefix(r.Units[1].Ops[0].To,
 							r.Units[0].Ops[0].To[:strings.IndexByte(r.Units[0].Ops[0].To, '/')]) {
 							t.Errorf("editions have folders of their own: %+v", r.Units)
@@ -110,7 +111,7 @@ func TestVersions(t *testing.T) {
 						return
 					}
 					want := row.want
-					if kind == "tv" && !episodes {
+					if kind == "tv" && !l.SupportsVersions {
 						want = ""
 					}
 					if want == "" {

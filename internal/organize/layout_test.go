@@ -2,8 +2,6 @@ package organize
 
 import (
 	"errors"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -258,20 +256,5 @@ func isClean(s string) bool {
 			return true
 		}
 		s = rest
-	}
-}
-
-// docs/organize.md shows the names that each layout gives.
-func TestDocumentsHaveEachLayout(t *testing.T) {
-	page, err := os.ReadFile("../../docs/organize.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, table, _ := strings.Cut(string(page), "| layout | an episode | a film |")
-	table, _, _ = strings.Cut(table, "\n\n")
-	for _, name := range LayoutNames() {
-		if name != CustomLayout && !regexp.MustCompile(`(?m)^\|[^|]*\b`+name+`\b[^|]*\|`).MatchString(table) {
-			t.Errorf("the table of layouts has no %s", name)
-		}
 	}
 }

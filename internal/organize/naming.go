@@ -301,6 +301,8 @@ type layoutRow struct {
 	AllowsGaps       bool      // the server understands a file with episodes that are not consecutive
 	SupportsVersions bool      // the server supports several versions of an episode
 	ExtrasFolder     string    // the name of the folder for extras
+	NFOByDefault     bool      // NFO files have the ids, because its names have none
+	DisplayOrder     bool      // the server reads a show's order from <displayorder> in tvshow.nfo
 	FixedOrders      lang.Text // why the server only takes the numbers of TMDB and TVDB; "" if it takes others
 }
 

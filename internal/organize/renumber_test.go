@@ -549,7 +549,7 @@ func TestNamesReadBackAsTheSameEpisodes(t *testing.T) {
 		some := of.Episodes[from:min(len(of.Episodes), from+rapid.IntRange(1, 3).Draw(r, "count"))]
 		at, series := orders.Place{Season: of.Season, Episodes: some}, orders.NewSeries(seasons, 77, anime)
 		all := series.Orders(at)
-		for _, layout := range []string{"jellyfin", "plex", "kodi", "emby"} {
+		for _, layout := range serverLayouts() {
 			for _, order := range []string{orders.TMDB, orders.TVDB, orders.AniDB, orders.Absolute} {
 				o := options(t, layout)
 				if all.In(order) == nil || o.Layout.RefuseOrder(order) != "" {
