@@ -42,5 +42,5 @@ func ok() Event { return Event{Outcome: OK, Status: 200} }
 func (s *Snapshot) at(now Stamp, t *Tuning) view { return view{s, now, t, Instant{}} }
 
 func (q *queue) running(epoch uint64) int {
-	return q.countLeases(func(l *lease) bool { return l.epoch == epoch })
+	return count(q.leases, func(l *lease) bool { return l.epoch == epoch })
 }

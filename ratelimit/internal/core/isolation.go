@@ -176,7 +176,7 @@ func (a *Isolation) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 		}
 		s.queue.dropReleased(p.key, &alone.queue)
 		if there := alone.processes.byID(p.id); there != nil { // the ends of requests that began alone release nothing here
-			p.reserved = there.reserved - alone.queue.countLeases(func(l *lease) bool {
+			p.reserved = there.reserved - count(alone.queue.leases, func(l *lease) bool {
 				return l.owner == there.key && l.usesReservation && l.permit > firstIsolatedNumber
 			})
 		}
@@ -253,12 +253,7 @@ func (s *Snapshot) reserveForOthers(now, since Stamp, owner string, parts int) {
 			heard = append(heard, id)
 		}
 	}
-	known := 0
-	for _, g := range s.ceiling.grants {
-		if g <= since && now.sub(g) < window {
-			known++
-		}
-	}
+	known := count(s.ceiling.grants, func(g *Stamp) bool { return *g <= since && now.sub(*g) < window })
 	s.ceiling.othersReservedAt = now
 	for range max(parts-len(heard), 0) * max(limit/parts-known, 0) {
 		s.ceiling.grants = append(s.ceiling.grants, now)

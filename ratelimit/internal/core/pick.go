@@ -54,7 +54,7 @@ func (v view) candidate(config *Account) candidate {
 		}
 		if a.machine.state == HalfOpen {
 			epoch := a.machine.epoch
-			running = v.s.queue.countLeases(func(l *lease) bool { return l.accountEpoch == epoch && a.hasKey(l.key) })
+			running = count(v.s.queue.leases, func(l *lease) bool { return l.accountEpoch == epoch && a.hasKey(l.key) })
 		}
 	}
 	switch {

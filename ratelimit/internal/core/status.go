@@ -115,16 +115,11 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string, accounts ...Accoun
 	}
 	for i := range s.processes.list {
 		p := &s.processes.list[i]
-		ps := ProcessStatus{
+		st.Processes = append(st.Processes, ProcessStatus{
 			ID: p.id, IsOwn: p.id == owner, Running: s.queue.leasesOf(p.key), Reserved: p.reserved,
-			Rate: p.normalPace.rate, LastSeen: clock.wallTime(p.seen),
-		}
-		for _, ticket := range s.queue.tickets {
-			if ticket.owner == p.key {
-				ps.Waiting++
-			}
-		}
-		st.Processes = append(st.Processes, ps)
+			Waiting: count(s.queue.tickets, func(t *ticket) bool { return t.owner == p.key }),
+			Rate:    p.normalPace.rate, LastSeen: clock.wallTime(p.seen),
+		})
 	}
 	return st
 }

@@ -59,6 +59,17 @@ func find[T any](list []T, matches func(*T) bool) *T {
 	return nil
 }
 
+// count returns how many elements of a list match.
+func count[T any](list []T, matches func(*T) bool) int {
+	n := 0
+	for i := range list {
+		if matches(&list[i]) {
+			n++
+		}
+	}
+	return n
+}
+
 // fastestPace returns the largest rate and burst in Normal among the active processes, or among all processes if none
 // is active. It returns the zero pace if there are no processes.
 func (l *processes) fastestPace(now Stamp) pace {
@@ -239,38 +250,24 @@ func (q *queue) release(p PermitID) (lease, bool) {
 	return lease{}, false
 }
 
-func (q *queue) countLeases(fits func(*lease) bool) int {
-	n := 0
-	for i := range q.leases {
-		if fits(&q.leases[i]) {
-			n++
-		}
-	}
-	return n
-}
-
 func (q *queue) runningProbes(m *machine) int {
-	return q.countLeases(func(l *lease) bool { return l.epoch == m.epoch && l.permit > m.probingAfter })
-}
-
-func (q *queue) unansweredSince(permit uint64) int {
-	return q.countLeases(func(l *lease) bool { return l.permit > permit })
+	return count(q.leases, func(l *lease) bool { return l.epoch == m.epoch && l.permit > m.probingAfter })
 }
 
 func (q *queue) leasesOf(owner uint64) int {
-	return q.countLeases(func(l *lease) bool { return l.owner == owner })
+	return count(q.leases, func(l *lease) bool { return l.owner == owner })
 }
 
 func (q *queue) budgetLeases(owner uint64) int {
-	return q.countLeases(func(l *lease) bool { return l.owner == owner && l.usesReservation })
+	return count(q.leases, func(l *lease) bool { return l.owner == owner && l.usesReservation })
 }
 
 func (q *queue) leasesOfKey(key uint64) int {
-	return q.countLeases(func(l *lease) bool { return l.key == key })
+	return count(q.leases, func(l *lease) bool { return l.key == key })
 }
 
 func (q *queue) leasesOfAccount(a *account) int {
-	return q.countLeases(func(l *lease) bool { return l.key != 0 && a.hasKey(l.key) })
+	return count(q.leases, func(l *lease) bool { return l.key != 0 && a.hasKey(l.key) })
 }
 
 func (q *queue) dropTickets(matches func(owner uint64) bool) {
@@ -284,13 +281,7 @@ func (v view) ticketsAhead(index int) int {
 	if index >= 0 {
 		tickets = tickets[:index]
 	}
-	n := 0
-	for i := range tickets {
-		if v.canBeServed(&tickets[i]) {
-			n++
-		}
-	}
-	return n
+	return count(tickets, v.canBeServed)
 }
 
 // canBeServed reports whether the process of a ticket could use a permit now. Limits that all tickets share, such as
@@ -320,8 +311,9 @@ func (v view) hasFreeSlot(p *process, total int) bool {
 		return q.runningProbes(m) == 0
 	}
 	r := m.allowance()
+	unanswered := func(l *lease) bool { return l.permit > m.lastGoodPermit }
 	return len(q.leases) < r.slotsOf(total) && (p == nil || q.leasesOf(p.key) < r.slotsOf(p.slots)) &&
-		(m.failures == 0 || q.unansweredSince(m.lastGoodPermit) < max(v.t.NFailures-m.failures, 1))
+		(m.failures == 0 || count(q.leases, unanswered) < max(v.t.NFailures-m.failures, 1))
 }
 
 // hasRoomFor reports whether n requests can go at once. If so, a request need not wait for tickets ahead of it, whose
