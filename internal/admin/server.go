@@ -125,10 +125,7 @@ func init() { // openAPI needs the table itself
 			func(s *Server, _ *http.Request) (any, error) { return s.clients(), nil },
 		},
 		{
-			schema.Operation{
-				Method: http.MethodGet, Path: "/api/v1/log", Summary: "the newest events", Answer: []Event{},
-				Query: []string{"account", "event"},
-			},
+			schema.Get("/api/v1/log", "the newest events", []Event{}, "account", "event"),
 			func(s *Server, r *http.Request) (any, error) {
 				return s.events.Last(r.FormValue("account"), r.FormValue("event")), nil
 			},

@@ -172,7 +172,7 @@ func contentOf(answer any) Schema {
 	return Schema{"application/json": Schema{"schema": of(reflect.TypeOf(answer))}}
 }
 
-// Get is an operation without a body.
-func Get(path, summary string, answer any) Operation {
-	return Operation{Method: http.MethodGet, Path: path, Summary: summary, Answer: answer}
+// Get is an operation without a body, with the names of the parameters that its query can have.
+func Get(path, summary string, answer any, query ...string) Operation {
+	return Operation{Method: http.MethodGet, Path: path, Summary: summary, Answer: answer, Query: query}
 }
