@@ -420,6 +420,8 @@ func TestTheRestOfAName(t *testing.T) {
 		"Silver.Rail.2016.2160p.UHD.BluRay.REMUX.HEVC.TrueHD.7.1-QUIET": "QUIET 2160p BluRay H.265 TrueHD",
 		"Silver Rail S02E05 720p HDTV x264-QUIET[eztv].mkv":             "QUIET 720p HDTV H.264 ",
 		"[Quiet] Silver Rail - 07 (1920x1080 AV1 Opus).mkv":             "Quiet 1080p  AV1 Opus",
+		"[Quiet] Silver Rail - 07 [BD-Rip 1080p VC-1 DTS-HD].mkv":       "Quiet 1080p BluRay VC-1 DTS",
+		"Silver.Rail.1998.1080i.HDTV.MPEG-2.DD5.1-QUIET.mkv":            "QUIET 1080i HDTV MPEG-2 Dolby Digital",
 		"Silver.Rail.S02E05.1080p.WEB.H264-QUIET-Obfuscated":            "QUIET 1080p WEB H.264 ",
 	} {
 		t.Run(name, func(t *testing.T) {

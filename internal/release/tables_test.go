@@ -223,3 +223,23 @@ func TestEveryKindOfWordIsKnown(t *testing.T) {
 		}
 	}
 }
+
+// Each source, codec, resolution and edition of words.txt is read as the value of its section. TV is only part of a
+// title or its end.
+func TestEveryValueOfWordsIsRead(t *testing.T) {
+	for _, s := range wordlist.Parse(wordsText) {
+		for _, w := range s.Words {
+			name := "[Quiet] Silver Rail - 07 [" + strings.ReplaceAll(w, " ", "-") + " FLAC 10bit].mkv"
+			if s.Kind == "audio" {
+				name = strings.ReplaceAll(name, "FLAC", "x264")
+			}
+			r := Parse(name)
+			got, has := map[string]string{
+				"source": r.Source, "video": r.Video, "audio": r.Audio, "resolution": r.Resolution, "edition": r.Edition,
+			}[s.Kind]
+			if has && got != s.Value && s.Value != "TV" {
+				t.Errorf("%q of [%s %s] has no effect: %s has the %s %q", w, s.Kind, s.Value, name, s.Kind, got)
+			}
+		}
+	}
+}

@@ -49,7 +49,7 @@ func (p *tagStage) lookUp(i int) {
 	if t.class == number {
 		return
 	}
-	if k, ok := p.w.lists.words[p.w.lower(i)]; ok {
+	if k, ok := p.w.lists.words[p.w.lower(i)]; ok && (k.weak || !readWordPair(p, i)) { // "VC-1" is more than "VC"
 		t.word, t.tag, t.weak = k, k.tag, k.weak
 	}
 }
