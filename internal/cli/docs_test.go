@@ -50,7 +50,7 @@ func TestGeneratedDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, strings.ReplaceAll(string(got), "\r\n", "\n")); diff != "" {
-			t.Errorf("%s is not what the code says; run with -update:\n%s", path, diff)
+			t.Errorf("%s is not what the code says: go test ./internal/cli -run Documents -update\n%s", path, diff)
 		}
 	}
 }

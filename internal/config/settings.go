@@ -150,7 +150,7 @@ func (s *Setting) bindText(target *string) {
 func (s *Setting) acceptOff(target reflect.Value) {
 	s.Allowed = lang.Textf("%s, or off", s.Allowed)
 	off, set := reflect.Zero(target.Type()), s.set
-	if off.CanInt() {
+	if target.Type() == reflect.TypeFor[time.Duration]() {
 		off = reflect.ValueOf(time.Duration(-1))
 	}
 	s.set = func(v string) error {

@@ -51,7 +51,7 @@ func TestEverythingSaidToPeopleIsInTheCatalogue(t *testing.T) {
 				t.Fail() // else go test hides what is printed
 				continue
 			}
-			t.Errorf("%s: %q is not in the catalogue", s.at, s.text)
+			t.Errorf("%s: %q is not in the catalogue: add its Korean to ko.po", s.at, s.text)
 		}
 	}
 }
