@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,4 +74,19 @@ func accountsSnapshot(t testing.TB) Snapshot {
 		t.Fatalf("not all of it is set: %+v", s)
 	}
 	return s
+}
+
+// Reasons are stored by number, so those of earlier versions keep theirs, and a new one is the last.
+func TestReasonsKeepTheirNumbers(t *testing.T) {
+	want := strings.Fields("- error_ratio consecutive_429 consecutive_failures success_window_ok sustained_errors " +
+		"sleep_elapsed probe_ok probe_failed policy retry_after_long operator resume auto_recover retry_after_elapsed " +
+		"fresh corrupt_state reset pause offline backoff slot token ceiling turn budget account credentials no_account")
+	if diff := cmp.Diff(want, reasonNames[:]); diff != "" {
+		t.Errorf("a new reason goes last in state.go, in reasonNames and in this list:\n%s", diff)
+	}
+	for i := range rules {
+		if r := &rules[i]; int(r.Reason) >= len(reasonNames) {
+			t.Errorf("reason %d has no name in reasonNames (%s)", r.Reason, r.Condition)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -351,6 +352,14 @@ func TestScripts(t *testing.T) {
 			why: "operator resume sleep_elapsed probe_ok",
 		},
 		{script: "resume", path: "Normal"},
+		{
+			script: "429/6m +7m ok*5", path: "Normal>CacheOnly>Sleep>HalfOpen>Normal",
+			why: "retry_after_long retry_after_elapsed sleep_elapsed probe_ok",
+		},
+		{
+			script: "cacheonly/15m +16m ok*5", path: "Normal>CacheOnly>Sleep>HalfOpen>Normal",
+			why: "operator auto_recover sleep_elapsed probe_ok",
+		},
 		{script: "cacheonly cacheonly", path: "Normal>CacheOnly", why: "operator"},
 		{script: "429/6m cacheonly", path: "Normal>CacheOnly>CacheOnly", why: "retry_after_long operator"},
 		{script: "500*8 cacheonly", path: "Normal>Sleep>CacheOnly", why: "consecutive_failures operator"},
@@ -374,6 +383,7 @@ func TestScripts(t *testing.T) {
 			},
 		},
 	}
+	tested, rows := map[string]bool{}, 0
 	for _, tt := range tests {
 		t.Run(tt.script, func(t *testing.T) {
 			w := newWorld(t)
@@ -387,7 +397,24 @@ func TestScripts(t *testing.T) {
 			if got := strings.Join(w.why, " "); tt.why != "" && got != tt.why {
 				t.Errorf("reasons %s, want %s", got, tt.why)
 			}
+			rows++
+			for i, why := range w.why {
+				if tt.why != "" {
+					tested[w.path[i]+">"+w.path[i+1]+" "+why] = true
+				}
+			}
 		})
+	}
+	if rows < len(tests) {
+		return // -run chose some of them
+	}
+	for i := range rules {
+		r := &rules[i]
+		isTested := func(from string) bool { return tested[from+">"+r.To.String()+" "+r.Reason.String()] }
+		// TestSustainedErrorsLeadToSleep needs more than a script.
+		if r.Reason != ReasonSustainedErrors && !slices.ContainsFunc(stateNames[:], isTested) {
+			t.Errorf("add a row with path and why: none reaches %s for the reason %s (%s)", r.To, r.Reason, r.Condition)
+		}
 	}
 }
 
