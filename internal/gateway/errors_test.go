@@ -49,6 +49,24 @@ func TestDocumentsHaveEachRefusal(t *testing.T) {
 	}
 }
 
+// A gateway in front gives its clients the same reason if this one is refused for it, unless the reason only says how
+// this gateway or the request to it is: then it fails for them with the reason upstream.
+func TestEachRefusalIsRelayedOrNot(t *testing.T) {
+	own := strings.Fields("request_timeout upstream network malformed_response tls shutting_down not_cached limiter " +
+		"internal unauthorized cross_site not_found method host loop")
+	for _, r := range reasons {
+		if isOwn := slices.Contains(own, r.name); isOwn == (relayed[r.name] != nil) {
+			t.Errorf("%s: should a gateway in front of this one say so, too? Add it to relayed (answer.go), or else to own here",
+				r.name)
+		}
+	}
+	for name := range relayed {
+		if !slices.ContainsFunc(reasons, func(r *reason) bool { return r.name == name }) {
+			t.Errorf("relayed has %s, which is no refusal", name)
+		}
+	}
+}
+
 // Who is refused because TMDB's last 429 asks for two seconds may come back after two, not after a minute.
 func TestA429SaysWhenToComeBack(t *testing.T) {
 	for header, want := range map[string]int{"2": 2, "": 60} {
