@@ -124,18 +124,26 @@ func (p *Planner) groupSameNames() [][]*video {
 
 // groupDuplicates returns the groups of two or more items with the same key, in the order of their first items.
 func groupDuplicates[T any, K comparable](items []T, keyOf func(T) K) [][]T {
-	at := make(map[K]int, len(items))
+	counts, at := make(map[K]int, len(items)), map[K]int{}
+	for _, item := range items {
+		counts[keyOf(item)]++
+	}
+	if len(counts) == len(items) {
+		return nil // as nearly always, so no groups of one are made
+	}
 	var out [][]T
 	for _, item := range items {
 		key := keyOf(item)
 		i, known := at[key]
-		if !known {
+		if !known && counts[key] > 1 {
 			i = len(out)
 			at[key], out = i, append(out, nil)
 		}
-		out[i] = append(out[i], item)
+		if counts[key] > 1 {
+			out[i] = append(out[i], item)
+		}
 	}
-	return slices.DeleteFunc(out, func(group []T) bool { return len(group) < 2 })
+	return out
 }
 
 func (p *Planner) labelGroup(group []*video) {

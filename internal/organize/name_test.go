@@ -107,3 +107,17 @@ func FuzzCleanName(f *testing.F) {
 		}
 	})
 }
+
+func TestATitleThatOnlyNumbersTheEpisodeIsGeneric(t *testing.T) {
+	for title, want := range map[string]bool{
+		"Episode 5": true, "episode 12": true, "Ep. 5": true, "EP5": true, "Épisode 3": true, "Folge 7": true,
+		"3. Bölüm": true, "Серия 4": true, "エピソード5": true, "第5話": true, "第 5 话": true, "5화": true, "제 5회": true,
+		"TBA": true, "tbd": true,
+		"": false, "5": false, "Episode 5: Dawn": false, "The Fifth Episode": false, "Episode": false, "第五話": false,
+		"5 Folgen": false, "Catch 22": false, "S.T.A.R. 4": false,
+	} {
+		if isGeneric(title) != want {
+			t.Errorf("isGeneric(%q) = %t", title, !want)
+		}
+	}
+}

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/anivault/anivault/internal/lang"
-	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/ui"
@@ -263,13 +263,20 @@ func (l *Layout) formatEpisodes(list []int) string {
 	return ui.Numbers(list, l.EpisodeSeparator)
 }
 
-// genericTitle matches titles that only number the episode, such as "Episode 5" and "第5話", or are "TBA".
-var genericTitle = lazyregexp.New(`(?i)^(?:` +
-	`(?:episode|ep\.?|épisode|episodio|episódio|folge|aflevering|odcinek|эпизод|серия|エピソード|에피소드) ?\d+|` +
-	`[제第]? ?\d+ ?[화회話话集回]|\d+\. ?bölüm|tb[ad])$`)
+// genericWords are what titles that only number the episode have beside the number: "Episode 5", "第5話".
+var genericWords = []string{
+	"episode", "ep", "épisode", "episodio", "episódio", "folge", "aflevering", "odcinek", "bölüm", "эпизод", "серия",
+	"エピソード", "에피소드", "화", "회", "제화", "제회", "話", "话", "集", "回", "第話", "第话", "第集", "第回",
+}
 
 func isGeneric(title string) bool {
-	return (len(title) == len("TBA") || strings.ContainsAny(title, "0123456789")) && genericTitle().MatchString(title)
+	word := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("0123456789 .", r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, title)
+	return len(word) < len(title) && slices.Contains(genericWords, word) || word == "tba" || word == "tbd"
 }
 
 // episodeTitle joins up to three episode titles. It returns "" if one is missing or generic.
