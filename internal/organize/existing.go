@@ -223,6 +223,7 @@ type existingVideo struct {
 	release.Release
 	isAbsolute func() bool // its own name has a number without a season
 	titleKey   string      // of its title
+	isCounted  bool        // its number is the end of its title, as in "Show 3"
 	name       folderName  // the IDs and edition in its own name
 }
 
@@ -240,9 +241,15 @@ func (f *folder) existingVideos() map[float64][]*existingVideo {
 			if r, ok := f.parseVideo(item); ok {
 				own := sync.OnceValue(func() bool { return len(r.Episodes) > 0 && release.Parse(item.Name).Absolute })
 				name := parseFolderName(library.Stem(item.Name))
-				e := &existingVideo{joinPath(f.path, item.Name), r, own, titleKey(r.Title, ""), name}
+				e := existingVideo{joinPath(f.path, item.Name), r, own, titleKey(r.Title, ""), false, name}
 				for _, n := range append([]float64{anyNumber}, r.Episodes...) {
-					f.parsedVideos[n] = append(f.parsedVideos[n], e)
+					f.parsedVideos[n] = append(f.parsedVideos[n], &e)
+				}
+				if title, n := splitCounted(item.Name); n > 0 && len(r.Episodes) == 0 {
+					counted := e
+					counted.Title, counted.titleKey = title, titleKey(title, "")
+					counted.Episodes, counted.isCounted = []float64{n}, true
+					f.parsedVideos[n] = append(f.parsedVideos[n], &counted)
 				}
 			}
 		}
@@ -274,6 +281,7 @@ func (d *folderIndex) videosOfSameWork(f *folder, v *video, below string, isShar
 	for _, n := range numbers {
 		for _, e := range all[n] {
 			if isShared && !v.isNamedBy(e) || slices.Contains(out, e) ||
+				e.isCounted && !v.isNamedBy(e) && e.titleKey != showKey(v.entry.folder.path) ||
 				v.work.Kind == "tv" && !d.holdsEpisode(f, e, v, below) {
 				continue
 			}

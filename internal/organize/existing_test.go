@@ -946,6 +946,39 @@ func TestFoldersOfShowsAreToldFromFilms(t *testing.T) {
 	}
 }
 
+// A number glued to the title or without a zero is an episode's in a library, too, as match reads it.
+func TestEpisodesNumberedByTheTitleGetNoDuplicates(t *testing.T) {
+	for _, name := range []string{
+		"쇼%02d.mkv", "쇼%d회.mkv", "쇼%d화.mkv", "쇼E%02d.mkv", "쇼 %d.mkv", "쇼_%d.mkv", "쇼 %d 1080p.mkv", "[%02d] 쇼.mkv",
+		"Show%02d.mkv", "에피소드 %d.mkv", "에피소드%d.mkv", "시즌 1/쇼 %d.mkv", "시즌 1/쇼%02d.mkv", "시즌 1/에피소드 %d.mkv",
+	} {
+		for _, folder := range []string{"쇼", "쇼 (2020)", "쇼 {tmdb-1}"} {
+			var files []string
+			for i := 1; i <= 5; i++ {
+				files = append(files, "/out/"+folder+"/"+fmt.Sprintf(name, i))
+			}
+			for n, want := range map[int]string{3: "exists /in/a.mkv (" + files[2] + ")", 6: "link a.mkv > " + folder + "/"} {
+				r := with(tv("/in/a.mkv", 1, n), func(r *report.Record) { r.Title, r.OriginalTitle = "쇼", "Show" })
+				got := planned(t, options(t, "jellyfin"), tree(append(files, "/in/a.mkv")...), r)
+				if len(got) != 1 || !strings.HasPrefix(got[0], want) {
+					t.Errorf("%s/%s: %q, want %q", folder, name, got, want)
+				}
+			}
+		}
+	}
+	for _, file := range []string{"쇼 2/쇼 2.mkv", "쇼/쇼 (2020).mkv", "쇼 (2020)/쇼.mkv"} { // a season, films
+		r := with(tv("/in/a.mkv", 1, 2), func(r *report.Record) { r.Title = "쇼" })
+		if got := planned(t, options(t, "jellyfin"), tree("/in/a.mkv", "/out/"+file), r); !strings.HasPrefix(got[0], "link") {
+			t.Errorf("%s: %q", file, got)
+		}
+	}
+	d := tree("/in/a.mkv", "/out/쇼 1988/시즌 1/쇼 1988 3화.mkv")
+	r := with(tv("/in/a.mkv", 1, 3), func(r *report.Record) { r.Title = "쇼 1988" })
+	if got := planned(t, options(t, "jellyfin"), d, r); len(got) != 1 || !strings.HasPrefix(got[0], "exists") {
+		t.Errorf("a year at the title's end: %q", got)
+	}
+}
+
 // A library may have a folder for each season, and none for the show.
 func TestSeasonsBesideTheShowsFolderGetNoDuplicates(t *testing.T) {
 	for _, row := range []struct{ library, want string }{

@@ -5,10 +5,12 @@ import (
 	"path"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"unique"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/release"
@@ -159,16 +161,33 @@ func (d *folderIndex) workKindOf(parent, name string) string {
 		for _, title := range []string{title, yearSuffix().ReplaceAllString(title, "$1")} {
 			before, rest, isCut := strings.Cut(item.Name, title)
 			if isCut && text == item.Name && (before == "" || strings.HasSuffix(before, "] ")) {
-				text = "X" + rest
+				text = before + "X" + glued().ReplaceAllString(rest, " $0")
 			}
 		}
 		if r := release.Parse(text); len(r.Episodes) > 0 && r.Year == 0 || len(r.Seasons) > 0 {
 			return "tv"
+		} else if _, n := splitCounted(text); n > 0 {
+			return ""
 		}
 		return "movie"
 	}
 	return ""
 }
+
+var glued = lazyregexp.New(`^E?\d`)
+
+// splitCounted splits the title in a file's name from a number at its end, which may be an episode's: "Show 3.mkv". n
+// is 0 if there is none.
+func splitCounted(name string) (title string, n float64) {
+	r := release.Parse(name)
+	if m := countedTitle().FindStringSubmatch(r.Title); m != nil && r.Kind == release.Unknown && len(r.Seasons) == 0 {
+		title = m[1]
+		n, _ = strconv.ParseFloat(m[2], 64)
+	}
+	return title, n
+}
+
+var countedTitle = lazyregexp.New(`^(.+?) ?(\d{1,3})$`)
 
 func (d *folderIndex) chooseTarget(target int, planned string) *targetFolder {
 	key := targetFolderKey{target, planned}

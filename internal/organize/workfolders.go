@@ -235,12 +235,12 @@ func (d *folderIndex) hasShowWithYear(in *folder, title string) bool {
 	return false
 }
 
-// hasOtherYear reports whether any season in a show's folder has a video with another year in its name.
+// hasOtherYear reports whether any season in a show's folder has a video with another year in its name than the folder.
 func (d *folderIndex) hasOtherYear(show string, year int) bool {
 	return slices.ContainsFunc(d.list(show).items, func(season Item) bool {
 		return season.Type == TypeDir && library.IsSeasonFolder(season.Name) &&
 			slices.ContainsFunc(d.list(joinPath(show, season.Name)).existingVideos()[anyNumber], func(e *existingVideo) bool {
-				return e.Year > 0 && e.Year != year
+				return e.Year > 0 && e.Year != year && !strings.Contains(path.Base(show), strconv.Itoa(e.Year))
 			})
 	})
 }
@@ -305,11 +305,16 @@ func (d *folderIndex) findSeasonFolder(
 	return planned, "", ""
 }
 
+// showKey returns the titleKey of a show's folder.
+func showKey(show string) string {
+	return titleKey(yearSuffix().ReplaceAllString(parseFolderName(path.Base(show)).title, "$1"), "")
+}
+
 // seasonOf returns the season that a folder in the show's, a path, or the title in a file's name says by itself, such
 // as "Season 1", "Specials", "S01", "1", "Show - Season 1" or "Show II"; -1 if it says none, a part of a season, or
 // what a release is.
 func seasonOf(show, name string) int {
-	title := titleKey(yearSuffix().ReplaceAllString(parseFolderName(path.Base(show)).title, "$1"), "")
+	title := showKey(show)
 	mark, end := name, len(strings.TrimRight(name, "0123456789IVXⅡⅢⅣⅤ"))
 	if titleKey(name[:end], "") == title { // "Show II", "쇼2"
 		mark = name[end:]

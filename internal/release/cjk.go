@@ -64,7 +64,7 @@ func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 		t, ok = p.readNumberAfterWord(i, tagSeason, "시즌", "シーズン")
 	case '에', 'エ':
 		t, ok = p.readNumberAfterWord(i, tagEpisode, "에피소드", "エピソード")
-		ok = ok && i > 0
+		ok = ok && (i > 0 || !p.w.isFolder)
 	case '파':
 		t, ok = p.readNumberAfterWord(i, tagPart, "파트")
 		ok = ok && t.num < 10 && !strings.HasSuffix(p.w.text[:i], "아") // "아파트 7화"

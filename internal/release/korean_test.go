@@ -303,3 +303,11 @@ func TestANumberOfTheSeasonIsNoEpisode(t *testing.T) {
 		{"은빛 철도 3시즌 03.mkv", "은빛 철도 s3 e3 episode"},
 	})
 }
+
+func TestAnEpisodesWordMayBeginAName(t *testing.T) {
+	check(t, []row{
+		{"은빛 철도/시즌 3/에피소드 4.mp4", "은빛 철도 s3 e4 episode"},
+		{"은빛 철도 시즌1/에피소드1 첫 만남.mp4", "은빛 철도 s1 e1 episode"},
+		{"銀色鉄道/エピソード 4.mp4", "銀色鉄道 e4 episode"},
+	})
+}
