@@ -138,8 +138,8 @@ func listen(addr string, s *config.Serve) (net.Listener, error) {
 // setSocketAccess sets a socket's group and mode. Until then only its owner can use it.
 func setSocketAccess(path string, s *config.Serve) error {
 	gid, err := socketGroup(s)
-	if err == nil {
-		err = os.Chown(path, -1, gid) // -1 changes nothing
+	if err == nil && gid >= 0 { // a service may be forbidden to call chown at all
+		err = os.Chown(path, -1, gid)
 	}
 	if err != nil {
 		return err
