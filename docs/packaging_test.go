@@ -169,3 +169,21 @@ func TestDocumentsShowThePackagesUnits(t *testing.T) {
 		})
 	}
 }
+
+// systemd opens the files of standard output and error before it makes a unit's folders: in such a folder the file
+// can't be opened, and the unit never starts.
+func TestUnitsRedirectIntoNoFolderOfTheirOwn(t *testing.T) {
+	units, _ := filepath.Glob("../packaging/*.service")
+	if len(units) < 2 {
+		t.Fatal(units)
+	}
+	folder := regexp.MustCompile(`(?m)^\w+Directory=(\w[\w-]*)$`)
+	for _, unit := range units {
+		text := read(t, unit)
+		for _, name := range folder.FindAllStringSubmatch(text, -1) {
+			if into := regexp.MustCompile(`(?m)^Standard\w+=\w+:.*/` + name[1] + `/.*$`).FindString(text); into != "" {
+				t.Errorf("%s: %s", unit, into)
+			}
+		}
+	}
+}
