@@ -187,3 +187,22 @@ func TestUnitsRedirectIntoNoFolderOfTheirOwn(t *testing.T) {
 		}
 	}
 }
+
+// Root has folders of its own, without the service's key and clients: what root runs about the service names the
+// service's folders.
+func TestCommandsAboutAServiceNameItsFolders(t *testing.T) {
+	files, _ := filepath.Glob("../packaging/*anivault-gateway.service")
+	command := regexp.MustCompile(`sudo (?:env )?(.*)anivault (?:--\S+ \S+ )?serve `)
+	for _, file := range append(files, "../packaging/config.yaml") {
+		found := command.FindAllStringSubmatch(read(t, file), -1)
+		if len(found) == 0 {
+			t.Errorf("%s names no command", file)
+		}
+		for _, f := range found {
+			if f[1] != "$(systemctl show -P Environment anivault-gateway) " &&
+				f[1] != "ANIVAULT_DATA_DIR=/var/lib/anivault-gateway/data " {
+				t.Errorf("%s: %s", file, f[0])
+			}
+		}
+	}
+}
