@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -244,6 +245,13 @@ func (w *watchRun) printSystemdUnit() error {
 	words = mapped(words, func(s string) string { return quoteUnitWord(s, true) })
 	environment := ""
 	for _, kv := range withoutSecrets(w.f.environ) {
+		address, ok := strings.CutPrefix(kv, "ANIVAULT_COORDINATOR=")
+		if u, err := url.Parse(address); ok && err == nil {
+			if _, shown := u.User.Password(); shown {
+				return usagef("write it into a file, and name that file in ANIVAULT_COORDINATOR_PASSWORD_FILE",
+					"--print-unit: the unit would show the password in ANIVAULT_COORDINATOR")
+			}
+		}
 		if strings.HasPrefix(kv, "ANIVAULT_") {
 			environment += "Environment=" + quoteUnitWord(kv, false) + "\n"
 		}
