@@ -326,7 +326,7 @@ func (s ignoredSeries) has(g *report.Gap) bool {
 
 // changeIgnored adds and removes series in the file, which stays as it is if one of them is wrong.
 func changeIgnored(ctx context.Context, f *factory, path string, add, remove []string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := lockfile.MkdirAll(filepath.Dir(path)); err != nil {
 		return lang.Error("make the data folder: %w", err)
 	}
 	unlock, err := lockfile.Acquire(ctx, path+".lock", lockfile.Exclusive, 10*time.Second)
@@ -354,6 +354,7 @@ func changeIgnored(ctx context.Context, f *factory, path string, add, remove []s
 			s = slices.Delete(s, at, at+1)
 		}
 	}
+	defer lockfile.Adopt(path)
 	err = atomicfile.WriteText(path, 0o600, []byte(strings.Join(append(s, ""), "\n")))
 	if err == nil {
 		f.say("saved: %s\n", ui.Printable(path))

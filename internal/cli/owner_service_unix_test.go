@@ -19,9 +19,15 @@ func TestWhatRootMakesInAServicesFoldersIsTheServices(t *testing.T) {
 		t.Skip("only root makes files for others")
 	}
 	const service = 65534
+	list := filepath.Join(t.TempDir(), "list.xml")
+	if err := os.WriteFile(list, []byte(`<anime-list><anime anidbid="1" tmdbtv="1"><name>A</name></anime></anime-list>`),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, command := range []string{
 		"doctor", "status", "accounts list", "accounts test", "limiter tune rate_base=20", "limiter cache-only",
 		"cache stats", "search frieren", "serve token list", "serve token new a",
+		"pin Show movie/1", "missing --offline --ignore tv/1 .", "index import " + list,
 	} {
 		t.Run(command, func(t *testing.T) {
 			home := t.TempDir()

@@ -133,7 +133,7 @@ func Import(ctx context.Context, dir string, files ...string) ([]SourceInfo, err
 }
 
 func importInputs(ctx context.Context, dir string, inputs []listFile, now time.Time) ([]SourceInfo, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := lockfile.MkdirAll(dir); err != nil {
 		return nil, lang.Error("make the data folder: %w", err)
 	}
 	unlock, err := lockfile.Acquire(ctx, filepath.Join(dir, FileName+".lock"), lockfile.Exclusive, lockTimeout)
@@ -141,6 +141,7 @@ func importInputs(ctx context.Context, dir string, inputs []listFile, now time.T
 		return nil, lang.Error("wait for another import: %w", err)
 	}
 	defer unlock()
+	defer lockfile.Adopt(filepath.Join(dir, FileName))
 	removeLeftovers(dir, scratchPrefix)
 	work, err := os.MkdirTemp(dir, scratchPrefix)
 	if err != nil {

@@ -298,6 +298,7 @@ func (s *Store) Update(ctx context.Context, change func(*Set) error) (*Set, erro
 	if string(after) == before {
 		return set, nil
 	}
+	defer lockfile.Adopt(s.path)
 	if err := atomicfile.WriteText(s.path, 0o600, after); err != nil {
 		return nil, lang.Error("write pins: %w", err)
 	}
