@@ -150,7 +150,15 @@ func (p *pipeline) decideAll(ctx context.Context, found <-chan Batch, out chan<-
 	series := semaphore.NewWeighted(max(1, int64(p.MaxConcurrent)))
 	var resolving sync.WaitGroup
 	resolving.Go(func() { p.runDeferred(ctx, series) })
-	defer resolving.Wait()
+	defer func() {
+		resolving.Wait()
+		if p.Memory == nil {
+			return
+		}
+		if err := p.Memory.Flush(context.WithoutCancel(ctx), time.Now()); err != nil {
+			p.Warn(err)
+		}
+	}()
 	defer p.deferred.update(func() { p.deferred.walkDone = true })
 	batches := make([]Batch, 0, maxLookupBatches)
 	for {

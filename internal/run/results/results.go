@@ -16,6 +16,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/anivault/anivault/cache"
@@ -48,6 +49,10 @@ type Memory struct {
 	store         Store
 	newestAnswers NewestAnswerTimes
 	scope         string
+
+	mu        sync.Mutex
+	collected []cache.Item // to be stored together
+	stored    time.Time    // when the last ones were
 }
 
 // New returns the memory of runs with the same scope, a text that changes with all that a decision depends on besides

@@ -398,8 +398,26 @@ func TestTroubleWithTheStoreLosesOnlyTime(t *testing.T) {
 	if lists, err := m.Lists(t.Context(), []Folder{f}); !errors.Is(err, cache.ErrLocked) || lists[0] == nil {
 		t.Errorf("listed %v, %v", lists, err)
 	}
-	if err := m.Remember(t.Context(), now, &f, l, nil); !errors.Is(err, cache.ErrLocked) {
+	if err := m.Remember(t.Context(), now.Add(collectFor), &f, l, nil); !errors.Is(err, cache.ErrLocked) {
 		t.Errorf("remembering gave %v", err)
+	}
+}
+
+func TestSeriesDecidedSoonAfterEachOtherAreStoredTogether(t *testing.T) {
+	store := &shelf{}
+	m := New(store, nothingNewer, scope)
+	for i := range 5 {
+		f := Folder{AbsDir: fmt.Sprint("/lib/", i), Files: folder(3).Files}
+		l := listOf(m, f, []int{0, 1, 2, 3})
+		if err := m.Remember(t.Context(), now.Add(time.Duration(i)*collectFor/3), &f, l, nil); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int{1, 1, 1, 4, 4}[i]; len(store.items) != want {
+			t.Errorf("after folder %d the store has %d items, want %d", i, len(store.items), want)
+		}
+	}
+	if err := m.Flush(t.Context(), now); err != nil || len(store.items) != 5 {
+		t.Errorf("at the end the store has %d items, %v", len(store.items), err)
 	}
 }
 

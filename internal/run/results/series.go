@@ -55,6 +55,7 @@ var lifetimes = map[report.Status]time.Duration{
 const (
 	maxLifetime = 24 * time.Hour
 	clockSlack  = time.Minute
+	collectFor  = 250 * time.Millisecond
 )
 
 // Recall returns the valid series stored under the keys, nil for the rest. They are valid even with an error. Without
@@ -114,7 +115,8 @@ func (m *Memory) dropOutdated(ctx context.Context, known []*StoredSeries) error 
 }
 
 // Remember stores the decided series of a folder. It skips a series if a file in it is pending, has failed, or was
-// decided by an expired answer: such a series must be decided again.
+// decided by an expired answer: such a series must be decided again. Each write waits for the disk, so series decided
+// within a quarter of a second of the last write are only collected. Call Flush at the end.
 func (m *Memory) Remember(ctx context.Context, now time.Time, f *Folder, l *SeriesList, decided []DecidedSeries) error {
 	items := make([]cache.Item, 0, len(decided)+1)
 	for i := range decided {
@@ -129,6 +131,22 @@ func (m *Memory) Remember(ctx context.Context, now time.Time, f *Folder, l *Seri
 	if f.AbsDir != "" {
 		items = append(items, m.folderItem(f, l, now))
 	}
+	m.mu.Lock()
+	m.collected = append(m.collected, items...)
+	isDue := now.Sub(m.stored) >= collectFor
+	m.mu.Unlock()
+	if !isDue {
+		return nil
+	}
+	return m.Flush(ctx, now)
+}
+
+// Flush stores what Remember has collected.
+func (m *Memory) Flush(ctx context.Context, now time.Time) error {
+	m.mu.Lock()
+	items := m.collected
+	m.collected, m.stored = nil, now
+	m.mu.Unlock()
 	if len(items) == 0 {
 		return nil
 	}
