@@ -297,8 +297,9 @@ func (d *folderIndex) videosOfSameWork(f *folder, v *video, below string, isShar
 // holdsEpisode reports whether a video in a folder holds an episode of v. A number without a season is of the season
 // whose folder holds it, as in "Season 2/Disc 1". In the show's other folders it is absolute if that order is known,
 // else of season 1. In a season's folder, such numbers are absolute if all lie behind the earlier seasons; so is any
-// that TMDB's season lacks. A season that the source's own name has may be one that TMDB counts as part of another, and
-// so may a sequel that both names have only the title of.
+// that TMDB's season lacks. If it has their last one, they may also be its own: each then holds both episodes. A season
+// that the source's own name has may be one that TMDB counts as part of another, and so may a sequel that both names
+// have only the title of.
 func (d *folderIndex) holdsEpisode(f *folder, e *existingVideo, v *video, below string) bool {
 	isOf := func(n float64) bool { return slices.Contains(e.Episodes, n) }
 	has := func(at *orders.Place) bool {
@@ -320,13 +321,25 @@ func (d *folderIndex) holdsEpisode(f *folder, e *existingVideo, v *video, below 
 	case season > 0 && isOf(float64(joined)) && e.isAbsolute():
 		return !d.hasEpisode(v, season, joined)
 	}
-	earlier := float64(absolute.Episodes[0] - named.Episodes[0])
-	if earlier <= 0 || !e.isAbsolute() || slices.ContainsFunc(f.parsedVideos[anyNumber], func(e *existingVideo) bool {
-		return e.isAbsolute() && e.Episodes[0] <= earlier
-	}) {
-		return has(named)
+	isOwn, isAbsolute := d.mayCount(f, e, v, float64(absolute.Episodes[0]-named.Episodes[0]))
+	return isOwn && has(named) || isAbsolute && has(absolute)
+}
+
+// mayCount reports whether the number of a video in the folder of v's season may be the season's own, and whether it
+// may be absolute. earlier is the number of episodes in the seasons before.
+func (d *folderIndex) mayCount(f *folder, e *existingVideo, v *video, earlier float64) (isOwn, isAbsolute bool) {
+	if earlier <= 0 || !e.isAbsolute() {
+		return true, false
 	}
-	return has(absolute)
+	last := 0.0
+	for _, e := range f.existingVideos()[anyNumber] {
+		if e.isAbsolute() && e.Episodes[0] <= earlier {
+			return true, false
+		} else if e.isAbsolute() {
+			last = max(last, e.Episodes[0])
+		}
+	}
+	return d.hasEpisode(v, v.named.Season, int(last)), true
 }
 
 // countInLibrary finds the season and number of an episode in a library that counts a season which TMDB does not have,

@@ -877,6 +877,43 @@ func TestALibraryThatCountsThroughGetsNoDuplicates(t *testing.T) {
 	}
 }
 
+// The first season has 7 episodes, so a 10 in the second season's folder is its tenth, or its third counted through.
+func TestANumberThatMayBeCountedThroughHoldsBothEpisodes(t *testing.T) {
+	const lib = "/out/Show (2020) [tmdbid-1]/Season 2/"
+	details := &nfo.Entry{}
+	for i := range 20 {
+		season := 1 + min(i/7, 1)
+		details.Episodes = append(details.Episodes, nfo.Episode{Season: season, Number: i + 1 - 7*(season-1)})
+	}
+	for _, row := range []struct {
+		library []string
+		episode int
+		want    string
+	}{
+		{[]string{"Show - 10.mkv"}, 10, "exists"},
+		{[]string{"10 - Title.mkv", "13.mkv"}, 13, "exists"},
+		{[]string{"Show - 10.mkv"}, 3, "exists"},
+		{[]string{"Show - 10.mkv"}, 4, "link"},
+		{[]string{"Show - 07.mkv", "Show - 10.mkv"}, 3, "link"},
+		{[]string{"Show - 10.mkv", "Show - 14.mkv"}, 10, "link"},
+	} {
+		t.Run(fmt.Sprint(row.library, row.episode), func(t *testing.T) {
+			paths := []string{"/in/a.mkv"}
+			for _, name := range row.library {
+				paths = append(paths, lib+name)
+			}
+			p := NewPlanner(options(t, "jellyfin"), tree(paths...))
+			r := tv("/in/a.mkv", 2, row.episode)
+			r.Orders = &orders.Orders{Absolute: []int{7 + row.episode}}
+			p.Add(&r)
+			got := planLines(p.Plan(func(Entry) *nfo.Entry { return details }))
+			if len(got) != 1 || !strings.HasPrefix(got[0], row.want+" ") {
+				t.Errorf("%q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
 // "Show II" in the show's folder is its second season, as a folder's name and as the title of its files.
 func TestSeasonsNamedByTheSequelsMarkGetNoDuplicates(t *testing.T) {
 	const lib = "/out/Show (2020) [tmdbid-1]/"
