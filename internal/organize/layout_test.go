@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/anivault/anivault/internal/orders"
 )
 
 func parsed(t *testing.T, text string) Template {
@@ -129,6 +131,18 @@ func TestLayoutsName(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// What has no id in its names has it in NFO files, and can't have AniDB's numbers, which nobody could read again.
+func TestALayoutWithoutIDsSaysSo(t *testing.T) {
+	for _, name := range serverLayouts() {
+		l := layoutOf(t, name)
+		show := l.showTemplate(orders.AniDB)
+		if hasID := show.hasField(fieldAniDB); hasID == l.NFOByDefault || !hasID && l.FixedOrders == "" {
+			t.Errorf("names of %s have an id: %v; only without ids it has nfoByDefault (%v), and then fixedOrders (%q), too",
+				name, hasID, l.NFOByDefault, l.FixedOrders)
+		}
 	}
 }
 

@@ -580,7 +580,7 @@ func TestNamesReadBackAsTheSameEpisodes(t *testing.T) {
 					back = series.ToTMDB(order, n, there)
 				}
 				if diff := gocmp.Diff(&at, back); diff != "" {
-					r.Fatalf("%s: %s", to, diff)
+					r.Fatalf("layout %s, order %s: %s reads back as another episode: %s", layout, order, to, diff)
 				}
 			}
 		}
