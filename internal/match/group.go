@@ -180,17 +180,19 @@ func dropSharedFolderTitles(all []Series) {
 }
 
 type groupKey struct {
-	folder, title, special, episodes, ids string
-	season, part, year                    int
-	hasSeason                             bool
-	want                                  Want
+	folder, titles, special, episodes, ids string
+	season, part, year                     int
+	hasSeason                              bool
+	want                                   Want
 }
 
 func groupKeyOf(f File) groupKey {
 	r := f.Release
 	k := groupKey{
-		folder: folderOf(r), title: title.Normalize(r.Title) + title.SequelSigns(r.Title), ids: fmt.Sprint(r.IDs),
-		part: r.SeasonPart(), year: r.Year, want: wantOf(f),
+		folder: folderOf(r), ids: fmt.Sprint(r.IDs), part: r.SeasonPart(), year: r.Year, want: wantOf(f),
+	}
+	for _, t := range distinctTitles(r) { // all of them: the first of "Films 4K/Title.mkv" is the folder's
+		k.titles += title.Normalize(t.Text) + title.SequelSigns(t.Text) + "/"
 	}
 	k.season, k.hasSeason = r.Season()
 	if k.want == WantSpecial { // two OVAs may be two films

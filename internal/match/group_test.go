@@ -70,6 +70,42 @@ func TestGroupKeepsSequelSigns(t *testing.T) {
 	}
 }
 
+// The name of a folder that says more than those of its files, such as "Films 4K", is their first title, but need not
+// be that of one work.
+func TestGroupKeepsWorksOfAFolderApart(t *testing.T) {
+	var in []File
+	for i, name := range []string{
+		"Shows 1080p/[Group] Salt Harbor - 05 [1080p].mkv", "Shows 1080p/[Group] Glass Tide - 05 [1080p].mkv",
+		"Shows 1080p/[Group] Salt Harbor - 06 [1080p].mkv", "Shows 1080p/07.mkv", "Shows 1080p/08.mkv",
+		"Films 4K/Glass Tide.mkv", "Films 4K/Salt Harbor.mkv", "Glass | Salt Harbor - 01.mkv", "Glass | Tide - 01.mkv",
+		"애니 Raws 1080p/Glass Tide - 05.mkv", "애니 Raws 1080p/Salt Harbor - 05.mkv",
+	} {
+		in = append(in, File{Index: i, Release: release.Parse(name)})
+	}
+	var got []string
+	for _, s := range Group(in) {
+		line := fmt.Sprintf("%v:", s.Titles)
+		for _, f := range s.Files {
+			line += fmt.Sprintf(" %d", f.Index)
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		"[{Shows latin 1} {Salt Harbor latin 0}]: 0 2",
+		"[{Shows latin 1} {Glass Tide latin 0}]: 1",
+		"[{Shows latin 1}]: 3 4",
+		"[{Films latin 1} {Glass Tide latin 0}]: 5",
+		"[{Films latin 1} {Salt Harbor latin 0}]: 6",
+		"[{Glass latin 0} {Salt Harbor latin 0}]: 7",
+		"[{Glass latin 0} {Tide latin 0}]: 8",
+		"[{애니 Raws ko 1} {Raws latin 1} {애니 ko 1} {Glass Tide latin 0}]: 9",
+		"[{애니 Raws ko 1} {Raws latin 1} {애니 ko 1} {Salt Harbor latin 0}]: 10",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A number of one digit after a title may be a sequel's. It is an episode's if the names of the folder count up to 12.
 func TestGroupCountsTheNamesOfAFolder(t *testing.T) {
 	group := func(pattern string, numbers ...int) string {
