@@ -74,16 +74,18 @@ func (w *watchRun) run(ctx context.Context, args []string) error {
 	if err := lockfile.MkdirAll(dir); err != nil {
 		return err
 	}
-	name := sha256.Sum256([]byte(w.tree.Root().Path))
+	name := sha256.Sum256([]byte(w.tree.Root.Path))
 	file := filepath.Join(dir, hex.EncodeToString(name[:8]))
 	release, err := w.lockFolder(ctx, file+".lock")
 	if err != nil {
 		return err
 	}
 	defer release()
-	if w.state, err = watch.ReadState(file+".json", w.settingsHash()); err != nil {
+	roots := append([]organize.Root{w.tree.Root}, w.targets...)
+	if w.state, err = watch.ReadState(file+".json", roots, w.settingsHash); err != nil {
 		return err
 	}
+	w.tree.Root, w.targets = roots[0], roots[1:]
 	conf := watch.Config{
 		Settle: w.cfg.Watch.Settle, Rescan: w.cfg.Watch.Rescan, Poll: w.cfg.Watch.Poll, State: w.state, Disk: w.tree,
 		InputsDigest: func() string { version, _ := w.pinsAndIndex(); return version },
@@ -160,12 +162,12 @@ func (w *watchRun) lockFolder(ctx context.Context, file string) (release func(),
 	return release, writeLockHolder(file)
 }
 
-// settingsHash returns a hash of the watched folder and of all settings that change the result. A state that was saved
-// with another hash is not used.
-func (w *watchRun) settingsHash() string {
+// settingsHash returns a hash of the folders and of all settings that change the result. A state that was saved with
+// another hash is not used.
+func (w *watchRun) settingsHash(roots []organize.Root) string {
 	set := w.cfg.Organize
 	set.Exec = nil
-	text, err := json.Marshal([]any{w.tree.Root(), w.targets, set, w.cfg.Match, w.cfg.TMDB.Languages, w.match.exclude})
+	text, err := json.Marshal([]any{roots[0], roots[1:], set, w.cfg.Match, w.cfg.TMDB.Languages, w.match.exclude})
 	if err != nil {
 		panic(err) // a bug: plain values can always be encoded
 	}

@@ -102,7 +102,7 @@ func (w *watchRun) walkFolders(settled map[string][]watch.Entry, o *matchOptions
 
 // relativePath returns a path relative to the watched folder, with slashes; "" for a path outside of it.
 func (w *watchRun) relativePath(file string) string {
-	for _, root := range []string{w.path, w.tree.Root().Path} {
+	for _, root := range []string{w.path, w.tree.Root.Path} {
 		rest, err := filepath.Rel(filepath.FromSlash(root), filepath.FromSlash(file))
 		if err == nil && filepath.IsLocal(rest) {
 			return filepath.ToSlash(rest)
@@ -185,7 +185,7 @@ func (w *watchRun) resume(ctx context.Context) bool {
 		})
 		return false
 	}
-	if !slices.Contains(r.Sources, w.tree.Root().Path) {
+	if !slices.Contains(r.Sources, w.tree.Root.Path) {
 		w.warnOnce("other "+r.ID, func() {
 			w.f.warn("the run %s, for another folder, was interrupted; "+
 				"watching waits until you continue it or put it back", r.ID)
@@ -241,7 +241,7 @@ func (w *watchRun) skipRule() (func(*organize.Item) organize.Code, error) {
 	for i := range runs {
 		r := &runs[i]
 		if r.Err != nil || r.Stage.IsUnfinished() || r.Stage == apply.StageAbandoned ||
-			!slices.Contains(r.Sources, w.tree.Root().Path) ||
+			!slices.Contains(r.Sources, w.tree.Root.Path) ||
 			!slices.ContainsFunc(w.targets, func(t organize.Root) bool { return slices.Contains(r.Targets, t.Path) }) {
 			continue
 		}

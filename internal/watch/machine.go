@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"maps"
 	"math"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -246,6 +247,7 @@ type State struct {
 	Options  string               `json:"asked"`   // the watched folder and the options of organize
 	Folders  map[string]Processed `json:"folders"` // by a group's folder
 	Reported map[string]string    `json:"told"`    // by skipped file: the reason that was reported
+	Mounts   []organize.Root      `json:"mounts"`  // those of the watched folder and the libraries that are mount points
 }
 
 // Processed is a group that a batch has processed.
@@ -262,17 +264,31 @@ func NewState(options string) *State {
 	return &State{Version: stateVersion, Options: options, Folders: map[string]Processed{}, Reported: map[string]string{}}
 }
 
-// ReadState reads a state file. If it is missing, damaged or for other options, the state is new.
-func ReadState(file, options string) (*State, error) {
+// ReadState reads a state file. If it is missing, damaged or for other options, the state is new. A root that was a
+// mount point and is an empty folder now becomes what it was: its disk is not mounted. options is called after that.
+func ReadState(file string, roots []organize.Root, options func([]organize.Root) string) (*State, error) {
 	text, err := lockfile.ReadFile(file, math.MaxInt64)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	s := NewState(options)
-	if json.Unmarshal(text, s) != nil || s.Version != stateVersion || s.Options != options || s.Folders == nil ||
-		s.Reported == nil {
-		return NewState(options), nil //nolint:nilerr // a missing file has no text, which is no state
+	s := NewState("")
+	err = json.Unmarshal(text, s) // a missing file has no text, which is no state
+	mounts := roots[:0:0]
+	for i, r := range roots {
+		was := slices.IndexFunc(s.Mounts, func(m organize.Root) bool { return m.Path == r.Path })
+		if list, err := os.ReadDir(r.Path); !isMountPoint(r.Path) {
+			if was < 0 || err != nil || len(list) > 0 {
+				continue
+			}
+			roots[i] = s.Mounts[was]
+		}
+		mounts = append(mounts, roots[i])
 	}
+	if asked := options(roots); err != nil || s.Version != stateVersion || s.Options != asked || s.Folders == nil ||
+		s.Reported == nil {
+		s = NewState(asked)
+	}
+	s.Mounts = mounts
 	return s, nil
 }
 

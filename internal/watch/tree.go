@@ -16,7 +16,9 @@ import (
 )
 
 // Tree is the watched folder on disk.
-type Tree struct{ root organize.Root }
+type Tree struct {
+	Root organize.Root // the folder's path and identity
+}
 
 // Open returns the tree of a folder as it is now.
 func Open(dir string) (*Tree, error) {
@@ -24,11 +26,14 @@ func Open(dir string) (*Tree, error) {
 	return &Tree{place.Root}, err
 }
 
-// Root returns the folder's path and identity.
-func (t *Tree) Root() organize.Root { return t.root }
+func isMountPoint(dir string) bool {
+	here, err := disk.RootOf(dir)
+	above, errAbove := disk.RootOf(filepath.Dir(dir))
+	return err == nil && errAbove == nil && (here.Device != above.Device || here.Mount != above.Mount)
+}
 
 // Check implements Disk.
-func (t *Tree) Check() error { return CheckSame(t.root) }
+func (t *Tree) Check() error { return CheckSame(t.Root) }
 
 // CheckSame returns an error unless a folder exists and is the same as before.
 func CheckSame(before organize.Root) error {
@@ -43,7 +48,7 @@ func CheckSame(before organize.Root) error {
 }
 
 func (t *Tree) fullPath(name string) string {
-	return filepath.Join(t.root.Path, filepath.FromSlash(name))
+	return filepath.Join(t.Root.Path, filepath.FromSlash(name))
 }
 
 func (t *Tree) Read(dir string) ([]Entry, error) {
@@ -92,7 +97,7 @@ type System struct {
 
 // Listen starts to receive notices for a tree, and for extraDir, a folder outside it. Some file systems send none.
 func Listen(t *Tree, extraDir string) (*System, error) {
-	if fileSystemsWithoutNotices[t.root.Type] {
+	if fileSystemsWithoutNotices[t.Root.Type] {
 		return nil, lang.Error("its file system sends no notifications")
 	}
 	watcher, err := fsnotify.NewBufferedWatcher(64)
@@ -122,7 +127,7 @@ func (s *System) listen() {
 			}
 			switch {
 			// a removed folder sends no more notices
-			case e.Name == s.tree.root.Path && (e.Has(fsnotify.Rename) || e.Has(fsnotify.Remove)):
+			case e.Name == s.tree.Root.Path && (e.Has(fsnotify.Rename) || e.Has(fsnotify.Remove)):
 				s.markAll()
 			case e.Op != fsnotify.Chmod:
 				s.markDirty(filepath.Dir(e.Name))
@@ -145,7 +150,7 @@ func (s *System) markAll() {
 
 func (s *System) markDirty(dir string) {
 	if dir != s.extraDir {
-		rest, err := filepath.Rel(s.tree.root.Path, dir)
+		rest, err := filepath.Rel(s.tree.Root.Path, dir)
 		if err != nil || !filepath.IsLocal(rest) {
 			return
 		}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/organize"
 )
 
 // attic is a folder in memory with notices, and a program that puts it in order.
@@ -388,7 +390,7 @@ func TestWatching(t *testing.T) {
 			if err := a.state.Write(file); err != nil {
 				a.t.Fatal(err)
 			}
-			state, err := ReadState(file, "test")
+			state, err := ReadState(file, nil, func([]organize.Root) string { return "test" })
 			if err != nil || cmp.Diff(a.state, state) != "" {
 				a.t.Fatal(err, cmp.Diff(a.state, state))
 			}
@@ -402,7 +404,8 @@ func TestWatching(t *testing.T) {
 				len(a.state.Reported) != 2 || a.state.ShouldReport("A/sample.mkv", "extra") {
 				a.t.Error(a.state.Reported)
 			}
-			if other, _ := ReadState(file, "another library"); len(other.Folders) > 0 {
+			other, _ := ReadState(file, nil, func([]organize.Root) string { return "another library" })
+			if len(other.Folders) > 0 {
 				a.t.Error("what was done for another library is believed")
 			}
 		}},
