@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -220,14 +221,11 @@ func CheckRedirect(req *http.Request, via []*http.Request) error {
 		err := fmt.Errorf("more than %d redirects in a row", maxRedirects)
 		return &ConfigError{Kind: ConfigRedirect, Host: req.URL.Host, Err: err}
 	}
-	if err := redirectError(via[0].URL, req.URL); err != nil {
-		return err
-	}
-	return nil
+	return redirectError(via[0].URL, req.URL)
 }
 
-// redirectError returns an error if a redirect leads to another server or from https to http.
-func redirectError(from, to *url.URL) *ConfigError {
+// redirectError returns a *ConfigError if a redirect leads to another server or from https to http.
+func redirectError(from, to *url.URL) error {
 	switch {
 	case !strings.EqualFold(from.Hostname(), to.Hostname()):
 		return &ConfigError{Kind: ConfigRedirect, Host: to.Host}
@@ -259,10 +257,7 @@ func redirectTarget(req *http.Request, resp *http.Response) *url.URL {
 	if location == "" || req == nil || req.URL == nil {
 		return nil
 	}
-	to, err := req.URL.Parse(location)
-	if err != nil {
-		return nil
-	}
+	to, _ := req.URL.Parse(location) // nil if it is invalid
 	return to
 }
 
@@ -308,13 +303,10 @@ func withoutCredentials(req *http.Request) *http.Request {
 	clean.Header.Del("Authorization")
 	clean.Response = nil
 	clean.URL.User = nil
-	var kept []string
-	for part := range strings.SplitSeq(clean.URL.RawQuery, "&") {
+	kept := slices.DeleteFunc(strings.Split(clean.URL.RawQuery, "&"), func(part string) bool {
 		name, _, _ := strings.Cut(part, "=")
-		if part != "" && name != keyParameter {
-			kept = append(kept, part)
-		}
-	}
+		return part == "" || name == keyParameter
+	})
 	clean.URL.RawQuery = strings.Join(kept, "&")
 	return clean
 }
