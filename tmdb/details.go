@@ -225,11 +225,9 @@ func AppendSeason(n int) string { return seasonPrefix + strconv.Itoa(n) }
 // requests made, in order; the last one belongs to the error.
 func (c *Client) TVComplete(ctx context.Context, id int, o DetailOptions) (*TVDetails, []*Response, error) {
 	var items []string
-	added := make(map[string]bool)
 	add := func(item string) {
-		if !added[item] {
+		if !slices.Contains(items, item) {
 			items = append(items, item)
-			added[item] = true
 		}
 	}
 	for _, item := range o.Append {
@@ -239,9 +237,7 @@ func (c *Client) TVComplete(ctx context.Context, id int, o DetailOptions) (*TVDe
 		add(AppendSeason(n))
 	}
 
-	first := items[:MaxAppends]
-	items = items[MaxAppends:]
-	show, resp, err := c.TV(ctx, id, DetailOptions{Language: o.Language, Append: first})
+	show, resp, err := c.TV(ctx, id, DetailOptions{Language: o.Language, Append: items[:MaxAppends]})
 	responses := []*Response{resp}
 	if err != nil {
 		return nil, responses, err
@@ -251,7 +247,7 @@ func (c *Client) TVComplete(ctx context.Context, id int, o DetailOptions) (*TVDe
 			add(AppendSeason(s.SeasonNumber))
 		}
 	}
-	for part := range slices.Chunk(items, MaxAppends) {
+	for part := range slices.Chunk(items[MaxAppends:], MaxAppends) {
 		more, resp, err := c.TV(ctx, id, DetailOptions{Language: o.Language, Append: part})
 		responses = append(responses, resp)
 		if err != nil {
