@@ -214,7 +214,21 @@ func readResponse(req *http.Request, resp *http.Response, body []byte) (any, err
 	if err := responseError(req, resp, body); err != nil {
 		return nil, err
 	}
-	return decodeResponse(req, resp, body)
+	reason := sniffJSON(body)
+	if resp.StatusCode != http.StatusOK {
+		reason = ReasonStatus
+	}
+	if reason != "" {
+		return nil, newDecodeError(req, resp, body, reason, nil)
+	}
+	out, err := Decode(req.URL.Path, body)
+	switch {
+	case errors.As(err, new(*json.SyntaxError)):
+		return nil, newDecodeError(req, resp, body, ReasonCut, err)
+	case err != nil:
+		return nil, newDecodeError(req, resp, body, ReasonShape, err)
+	}
+	return out, nil
 }
 
 // responseError returns the *Error or *UnauthorizedError for a response, nil for a 2xx without an error object.
@@ -251,24 +265,6 @@ func foreignReason(body []byte) Reason {
 }
 
 func isSuccess(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
-
-func decodeResponse(req *http.Request, resp *http.Response, body []byte) (any, error) {
-	reason := sniffJSON(body)
-	if resp.StatusCode != http.StatusOK {
-		reason = ReasonStatus
-	}
-	if reason != "" {
-		return nil, newDecodeError(req, resp, body, reason, nil)
-	}
-	out, err := Decode(req.URL.Path, body)
-	switch {
-	case errors.As(err, new(*json.SyntaxError)):
-		return nil, newDecodeError(req, resp, body, ReasonCut, err)
-	case err != nil:
-		return nil, newDecodeError(req, resp, body, ReasonShape, err)
-	}
-	return out, nil
-}
 
 // Decode decodes the body of a response to path: for "/3/tv/1" it returns a *[TVDetails]. It fails if the body does not
 // have the type or the id that belongs to the path.
