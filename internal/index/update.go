@@ -166,33 +166,24 @@ type wantedList struct {
 }
 
 func (u Updater) wantedLists() []wantedList {
-	var out []wantedList
-	for _, w := range []wantedList{
+	lists := []wantedList{
 		{AnimeLists, u.Addresses.AnimeLists},
 		{AniDB, u.Addresses.AniDBTitles},
 		{AnimeIDs, u.Addresses.AnimeIDs},
-	} {
-		if len(w.urls) > 0 {
-			out = append(out, w)
+		{TVExport, u.exportURLs("tv_series_ids")},
+		{FilmExport, u.exportURLs("movie_ids")},
+	}
+	return slices.DeleteFunc(lists, func(w wantedList) bool { return len(w.urls) == 0 })
+}
+
+func (u Updater) exportURLs(name string) (urls []string) {
+	for day := range maxExportDays {
+		date := u.Now().UTC().AddDate(0, 0, -day).Format("01_02_2006")
+		for _, folder := range u.Addresses.TMDBExports {
+			urls = append(urls, strings.TrimRight(folder, "/")+"/"+name+"_"+date+".json.gz")
 		}
 	}
-	if len(u.Addresses.TMDBExports) == 0 {
-		return out
-	}
-	for _, e := range []struct {
-		source Source
-		name   string
-	}{{TVExport, "tv_series_ids"}, {FilmExport, "movie_ids"}} {
-		w := wantedList{source: e.source}
-		for day := range maxExportDays {
-			date := u.Now().UTC().AddDate(0, 0, -day).Format("01_02_2006")
-			for _, folder := range u.Addresses.TMDBExports {
-				w.urls = append(w.urls, strings.TrimRight(folder, "/")+"/"+e.name+"_"+date+".json.gz")
-			}
-		}
-		out = append(out, w)
-	}
-	return out
+	return urls
 }
 
 // fetchNewest downloads the list from the first of its remaining addresses that has it, and removes those it has tried.
