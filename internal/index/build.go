@@ -232,32 +232,26 @@ type collector struct {
 	seenAnime map[int]bool // AniDB ids seen so far; an anime has several titles but is one row
 }
 
-func (c *collector) countRow(id int) {
-	c.info.Rows++
-	c.info.Newest = max(c.info.Newest, id)
-}
+func (c *collector) addAnime(a anime) error { return c.addRow(a.ID, animeRecords(a)) }
 
-func (c *collector) addAnime(a anime) error {
-	c.countRow(a.ID)
-	return c.add(animeRecords(a))
+func (c *collector) addExport(r exportRow) error { return c.addRow(r.id, exportRecords(r)) }
+
+func (c *collector) addIDs(ids IDs) error {
+	return c.addRow(ids.AniDB, []record{{bucketOtherIDs, idKey(ids.AniDB), idKey(ids.AniList, ids.MAL)}})
 }
 
 func (c *collector) addTitle(t titleRow) error {
-	if !c.seenAnime[t.anime] {
-		c.seenAnime[t.anime] = true
-		c.countRow(t.anime)
+	if c.seenAnime[t.anime] {
+		return c.add(titleRecords(t))
 	}
-	return c.add(titleRecords(t))
+	c.seenAnime[t.anime] = true
+	return c.addRow(t.anime, titleRecords(t))
 }
 
-func (c *collector) addExport(r exportRow) error {
-	c.countRow(r.id)
-	return c.add(exportRecords(r))
-}
-
-func (c *collector) addIDs(ids IDs) error {
-	c.countRow(ids.AniDB)
-	return c.add([]record{{bucketOtherIDs, idKey(ids.AniDB), idKey(ids.AniList, ids.MAL)}})
+func (c *collector) addRow(id int, records []record) error {
+	c.info.Rows++
+	c.info.Newest = max(c.info.Newest, id)
+	return c.add(records)
 }
 
 func (c *collector) add(records []record) error {
