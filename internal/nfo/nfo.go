@@ -13,6 +13,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/orders"
+	"github.com/anivault/anivault/internal/ui"
 )
 
 // Entry is a series or film of TMDB. Empty fields are left out of the file.
@@ -184,10 +185,10 @@ func (e *Entry) newWork() workXML {
 	}
 	for _, id := range []idXML{
 		{Type: "imdb", ID: e.IMDB},
-		{Type: "tvdb", Default: e.Order == orders.TVDB, ID: formatID(e.TVDB)},
-		{Type: "anidb", ID: formatID(e.AniDB)},
-		{Type: "anilist", ID: formatID(e.AniList)},
-		{Type: "myanimelist", ID: formatID(e.MAL)},
+		{Type: "tvdb", Default: e.Order == orders.TVDB, ID: ui.Number(e.TVDB)},
+		{Type: "anidb", ID: ui.Number(e.AniDB)},
+		{Type: "anilist", ID: ui.Number(e.AniList)},
+		{Type: "myanimelist", ID: ui.Number(e.MAL)},
 	} {
 		if id.ID != "" {
 			w.IDs = append(w.IDs, id)
@@ -207,14 +208,7 @@ func tmdbID(id int) []idXML {
 	if id == 0 {
 		return nil
 	}
-	return []idXML{{"tmdb", true, formatID(id)}}
-}
-
-func formatID(id int) string {
-	if id == 0 {
-		return ""
-	}
-	return strconv.Itoa(id)
+	return []idXML{{"tmdb", true, ui.Number(id)}}
 }
 
 // encode encodes elements as XML. It never fails, because xml replaces invalid characters.
