@@ -30,30 +30,26 @@ func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.
 	key := "search/" + string(q.Kind) + "/" + strconv.Itoa(q.Year) + "/" + strconv.Itoa(number) + "/" + q.Text
 	return memoized(&s.memo, key, func() ([]match.Hit, match.Origin, error) {
 		var hits []match.Hit
-		var resp *tmdb.Response
-		var err error
+		var origin match.Origin
 		if q.Kind == match.Movie {
-			var page *tmdb.SearchMoviePage
-			page, resp, err = s.client.SearchMovie(ctx, tmdb.SearchMovieOptions{
+			page, resp, err := s.client.SearchMovie(ctx, tmdb.SearchMovieOptions{
 				Query: q.Text, Year: q.Year, Page: number, Language: s.titleLanguages.primary(), IncludeAdult: s.includeAdult,
 			})
-			if err == nil {
-				hits = movieHits(page.Results)
+			if err != nil {
+				return nil, origin, err
 			}
+			hits, origin = movieHits(page.Results), originOf(resp)
 		} else {
-			var page *tmdb.SearchTVPage
-			page, resp, err = s.client.SearchTV(ctx, tmdb.SearchTVOptions{
+			page, resp, err := s.client.SearchTV(ctx, tmdb.SearchTVOptions{
 				Query: q.Text, Year: q.Year, Page: number, Language: s.titleLanguages.primary(), IncludeAdult: s.includeAdult,
 			})
-			if err == nil {
-				hits = tvHits(page.Results)
+			if err != nil {
+				return nil, origin, err
 			}
-		}
-		if err != nil {
-			return nil, match.Origin{}, err
+			hits, origin = tvHits(page.Results), originOf(resp)
 		}
 		s.known.addHits(q, hits)
-		return hits, originOf(resp), nil
+		return hits, origin, nil
 	})
 }
 
