@@ -119,10 +119,7 @@ func readMeta(tx *bolt.Tx) (m dbMeta, err error) {
 }
 
 func writeMeta(tx *bolt.Tx, m dbMeta) error {
-	raw, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
+	raw, _ := json.Marshal(m) // it always has a JSON form
 	b, err := tx.CreateBucketIfNotExists([]byte(metaBucket))
 	if err != nil {
 		return err
@@ -297,21 +294,25 @@ func (d *database) update(fn func(*boltfile.DB, dbMeta) error) error {
 	return errors.Join(fn(db, meta), db.Close())
 }
 
-// createEmpty creates an empty database in a temporary file and renames it over the present one, so that no process
-// sees an incomplete file. The caller must hold the exclusive lock.
 func (d *database) createEmpty() error {
+	meta := dbMeta{Format: formatName, Version: formatVersion, LastPrune: d.now().Unix()}
+	return d.replace(func(db *bolt.DB) error {
+		return db.Update(func(tx *bolt.Tx) error { return writeMeta(tx, meta) })
+	})
+}
+
+// replace fills a new database in a temporary file and renames it over the present one, so that no process sees an
+// incomplete file. The caller must hold the exclusive lock.
+func (d *database) replace(fill func(*bolt.DB) error) error {
 	temp := d.path + ".new"
 	if err := os.RemoveAll(temp); err != nil {
 		return err
 	}
 	db, err := bolt.Open(temp, 0o600, &bolt.Options{Timeout: boltTimeout, NoSync: d.opts.NoSync})
-	if err != nil {
-		return errors.Join(err, os.RemoveAll(temp))
+	if err == nil {
+		lockfile.Adopt(temp)
+		err = errors.Join(fill(db), db.Close())
 	}
-	meta := dbMeta{Format: formatName, Version: formatVersion, LastPrune: d.now().Unix()}
-	err = db.Update(func(tx *bolt.Tx) error { return writeMeta(tx, meta) })
-	err = errors.Join(err, db.Close())
-	lockfile.Adopt(temp)
 	if err == nil {
 		err = os.Rename(temp, d.path)
 	}

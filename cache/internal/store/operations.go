@@ -19,7 +19,6 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/anivault/anivault/internal/boltfile"
-	"github.com/anivault/anivault/internal/lockfile"
 )
 
 const (
@@ -75,36 +74,19 @@ func (s *Store) Compact(ctx context.Context) (CompactResult, error) {
 		if err != nil {
 			return err
 		}
+		defer func() { _ = src.Close() }()
 		res.Before = fileSize(s.db.path)
-		temp := s.db.path + ".new"
-		err = copyCompact(src, temp)
-		err = errors.Join(err, src.Close())
-		if err == nil {
-			err = os.Rename(temp, s.db.path)
-		}
-		if err != nil {
-			os.Remove(temp)
-			return err
-		}
+		err = s.db.replace(func(dst *bolt.DB) error {
+			err := src.Guard(func() error { return bolt.Compact(dst, src.DB, compactTxBytes) })
+			return errors.Join(err, src.Close()) // Windows replaces no open file
+		})
 		res.After = fileSize(s.db.path)
-		return nil
+		return err
 	})
 	if err != nil {
 		return res, fmt.Errorf("compact the cache: %w", err)
 	}
 	return res, nil
-}
-
-func copyCompact(src *boltfile.DB, temp string) error {
-	if err := os.RemoveAll(temp); err != nil {
-		return err
-	}
-	dst, err := bolt.Open(temp, 0o600, &bolt.Options{Timeout: boltTimeout})
-	if err != nil {
-		return err
-	}
-	lockfile.Adopt(temp)
-	return errors.Join(src.Guard(func() error { return bolt.Compact(dst, src.DB, compactTxBytes) }), dst.Close())
 }
 
 func fileSize(path string) int64 {
