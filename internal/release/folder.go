@@ -70,7 +70,7 @@ func (s *stages) applyFolders(r *Release, dirs []string) {
 	depth := 0
 	inFilms := false
 	for i, d := range dirs {
-		text := s.nameInShow(r, &self, dirs[i:])
+		text := s.withFirstSeason(s.nameInShow(r, &self, dirs[i:]))
 		w := strings.ToLower(strings.TrimSpace(text))
 		kind := folderKind(w)
 		r.Folder.Live = r.Folder.Live || folders()["live"][w]
@@ -140,6 +140,26 @@ func (s *stages) nameInShow(r *Release, self *nameFacts, dirs []string) string {
 		return text
 	}
 	return strings.Replace(text, p.titles[0].Text, show[0].Text+" "+p.titles[0].Text, 1)
+}
+
+// withFirstSeason adds the season to the first title of a list: "Title + Title S2", "Title + S2".
+func (s *stages) withFirstSeason(text string) string {
+	for _, sign := range []string{" + ", " & ", ", "} {
+		before, after, ok := strings.Cut(text, sign)
+		if !ok {
+			continue
+		}
+		first, numbered := slices.Clone(s.read(before, true).titles), len(s.markers.seasons) > 0
+		p := s.read(after, true)
+		if len(first) == 0 || numbered || !slices.Equal(p.marks.seasons, []int{2}) {
+			continue
+		}
+		only := p.layout.titleStart < 0 && sign != ", " // "Title, S2" is one season
+		if only || len(p.titles) > 0 && title.Normalize(p.titles[0].Text) == title.Normalize(first[0].Text) {
+			return before + " S1 + " + after
+		}
+	}
+	return text
 }
 
 // addWholeTitle puts the title of a folder before the other titles if those are its end or its initials:
