@@ -67,8 +67,7 @@ func (s *stages) applyFolders(r *Release, dirs []string) {
 	if isNumberedCopy(r.Name) {
 		r.Episodes, r.Absolute, r.Kind = nil, false, Unknown
 	}
-	depth := 0
-	inFilms := false
+	depth, inFilms := 0, false
 	for i, d := range dirs {
 		text := s.withFirstSeason(s.nameInShow(r, &self, dirs[i:]))
 		w := strings.ToLower(strings.TrimSpace(text))
@@ -100,12 +99,26 @@ func (s *stages) applyFolders(r *Release, dirs []string) {
 			s.addWholeTitle(r, text)
 			return
 		default:
-			addFolder(r, s.read(text, true), &self, depth)
+			s.addFolderBelow(r, text, dirs[i+1:], &self, depth)
 			if i == 1 && inFilms && r.Kind == Movie {
 				r.addSeriesTitle()
 			}
 		}
 		depth++
+	}
+}
+
+// addFolderBelow adds a folder. If it holds only the file's episode and lies in a season's folder of the same show, the
+// season is read there: "Season 2/Title - 05/Title - 05.mkv".
+func (s *stages) addFolderBelow(r *Release, text string, above []string, self *nameFacts, depth int) {
+	p := s.read(text, true)
+	addFolder(r, p, self, depth)
+	if len(above) > 0 && len(r.Episodes) == 1 && slices.Equal(r.Episodes, p.marks.episodes) &&
+		len(r.Seasons)+len(r.Folder.Seasons) == 0 {
+		p = s.read(normalizeName(above[0]), true)
+		if len(p.marks.seasons) == 1 && (p.isSeasonFolder() || isSameWork(r, p.titles)) {
+			r.Folder.Title = ""
+		}
 	}
 }
 
@@ -248,11 +261,9 @@ func isYearFolder(w string) bool { return len(w) == 4 && allDigits(w) && w >= "1
 // isNumberedCopy reports whether an operating system or a disc numbered the file: "movie (1)", "VTS_01_1".
 func isNumberedCopy(name string) bool {
 	base, _ := cutExtension(name)
-	if strings.HasPrefix(strings.ToLower(base), "vts_") {
-		return true
-	}
 	head, rest, ok := strings.Cut(base, " (")
-	return ok && isGenericName(head) && strings.HasSuffix(rest, ")") && allDigits(rest[:len(rest)-1])
+	return strings.HasPrefix(strings.ToLower(base), "vts_") ||
+		ok && isGenericName(head) && strings.HasSuffix(rest, ")") && allDigits(rest[:len(rest)-1])
 }
 
 func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
@@ -341,8 +352,7 @@ func useFolderTitles(r, f *Release, self *nameFacts, hasEpisode bool) {
 	}
 	if len(r.Episodes) == 0 && f.Kind != Batch && !self.startsWithDate && (!self.startsWithNumber || self.untitled) ||
 		hasEpisode {
-		r.Episodes, r.Seasons, r.Absolute = f.Episodes, f.Seasons, f.Absolute
-		r.Kind = f.Kind
+		r.Episodes, r.Seasons, r.Absolute, r.Kind = f.Episodes, f.Seasons, f.Absolute, f.Kind
 	}
 	if n := len(placeInList().FindString(f.Title)); n > 0 {
 		f.Titles = append(f.Titles, Title{Text: f.Title[n:], Lang: f.Titles[0].Lang, From: f.Titles[0].From})
@@ -373,11 +383,9 @@ func addFolderTitles(r, f *Release) {
 
 // isSeasonFolder reports whether the folder only names a season: "Season 2", "S02", "Season 2 - Subtitle".
 func (p *titleStage) isSeasonFolder() bool {
-	if p.layout.titleStart < 0 {
-		return true
-	}
 	noBatch := func(i int) bool { return p.w.tagAt(i) != tagBatch } // "Complete Season 2"
-	return !p.marks.seasonSpan.empty() && !p.w.anyToken(span{p.layout.titleStart, p.marks.seasonSpan.from}, noBatch)
+	start, season := p.layout.titleStart, p.marks.seasonSpan
+	return start < 0 || !season.empty() && !p.w.anyToken(span{start, season.from}, noBatch)
 }
 
 // isPartFolder reports whether the folder only names a part: "Part 2".

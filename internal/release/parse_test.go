@@ -329,6 +329,13 @@ func TestFolders(t *testing.T) {
 		{"Silver Rail (2011)/Season 1/1x03 - Night/Silver Rail.mkv", "Silver Rail s1 e3 y2011 episode"},
 		{"Silver Rail (2011)/S01E03/Silver Rail - 02.mkv", "Silver Rail s1 e2 y2011 episode"},
 		{"Silver Rail (2011)/S01E01-E12/Silver Rail.mkv", "Silver Rail s1 y2011"},
+		{"Silver Rail (2011)/Season 2/Silver Rail - 05/Silver Rail - 05.mkv", "Silver Rail s2 e5 y2011 episode"},
+		{"Silver Rail/S2/[Quiet] Silver Rail - 05 [720p]/[Quiet] Silver Rail - 05 [720p].mkv", "Silver Rail s2 e5 episode"},
+		{"Silver Rail/2기/Silver Rail 5화/video.mp4", "Silver Rail s2 e5 episode"},
+		{"Silver Rail Season 2/Silver Rail E05/Silver Rail E05.mkv", "Silver Rail s2 e5 episode"},
+		{"Silver Rail/Season 2/Silver Rail - 04/Silver Rail - 05.mkv", "Silver Rail e5 episode"},
+		{"Silver Rail/Season 2/Silver Rail S01E05/Silver Rail S01E05.mkv", "Silver Rail s1 e5 episode"},
+		{"Night/Silver Rail - 05/Silver Rail - 05.mkv", "Silver Rail e5 episode"},
 	})
 }
 
