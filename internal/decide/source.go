@@ -211,12 +211,10 @@ func tvEntry(d *tmdb.TVDetails) *match.Entry {
 		}
 	}
 	slices.SortFunc(e.Seasons, func(a, b match.Season) int { return a.Number - b.Number })
-	if d.EpisodeGroups != nil {
-		for _, g := range d.EpisodeGroups.Results {
-			e.Groups = append(e.Groups, match.GroupRef{
-				ID: g.ID, Name: strings.TrimSpace(g.Name), Type: g.Type, Parts: g.GroupCount, Episodes: g.EpisodeCount,
-			})
-		}
+	for _, g := range cmp.Or(d.EpisodeGroups, new(tmdb.EpisodeGroups)).Results {
+		e.Groups = append(e.Groups, match.GroupRef{
+			ID: g.ID, Name: strings.TrimSpace(g.Name), Type: g.Type, Parts: g.GroupCount, Episodes: g.EpisodeCount,
+		})
 	}
 	return e
 }
@@ -240,9 +238,7 @@ func movieEntry(d *tmdb.MovieDetails) *match.Entry {
 }
 
 func externalIDs(ids *tmdb.ExternalIDs) match.IDs {
-	if ids == nil {
-		return match.IDs{}
-	}
+	ids = cmp.Or(ids, new(tmdb.ExternalIDs))
 	return match.IDs{IMDb: ids.IMDbID, TVDB: ids.TVDBID}
 }
 
@@ -250,18 +246,14 @@ func externalIDs(ids *tmdb.ExternalIDs) match.IDs {
 // the language of the requests.
 func titlesOf(alternative *tmdb.AlternativeTitles, translated *tmdb.Translations) []match.AltTitle {
 	var out []match.AltTitle
-	if translated != nil {
-		for _, t := range translated.Translations {
-			if label := t.Data.Label(); label != "" {
-				out = append(out, match.AltTitle{Title: label, Language: t.Language, Region: t.Country})
-			}
+	for _, t := range cmp.Or(translated, new(tmdb.Translations)).Translations {
+		if label := t.Data.Label(); label != "" {
+			out = append(out, match.AltTitle{Title: label, Language: t.Language, Region: t.Country})
 		}
 	}
-	if alternative != nil {
-		for _, t := range alternative.Results {
-			if t.Title != "" {
-				out = append(out, match.AltTitle{Title: t.Title, Region: t.Country})
-			}
+	for _, t := range cmp.Or(alternative, new(tmdb.AlternativeTitles)).Results {
+		if t.Title != "" {
+			out = append(out, match.AltTitle{Title: t.Title, Region: t.Country})
 		}
 	}
 	return out
