@@ -254,7 +254,7 @@ func redirectTarget(req *http.Request, resp *http.Response) *url.URL {
 		return nil
 	}
 	location := resp.Header.Get("Location")
-	if location == "" || req == nil || req.URL == nil {
+	if location == "" || req.URL == nil {
 		return nil
 	}
 	to, _ := req.URL.Parse(location) // nil if it is invalid
@@ -265,9 +265,6 @@ const redactedPlaceholder = "[redacted]"
 
 // requestCredentials returns the secrets in a request: the Authorization value without "Bearer ", and the v3 key.
 func requestCredentials(req *http.Request) []string {
-	if req == nil {
-		return nil
-	}
 	var found []string
 	if auth := req.Header.Get("Authorization"); auth != "" {
 		found = append(found, strings.TrimPrefix(auth, bearerPrefix))
