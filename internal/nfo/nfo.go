@@ -183,17 +183,14 @@ func (e *Entry) newWork() workXML {
 	} else if e.TVDB > 0 {
 		w.IDs[0].Default = false
 	}
-	for _, id := range []idXML{
-		{Type: "imdb", ID: e.IMDB},
-		{Type: "tvdb", Default: e.Order == orders.TVDB, ID: ui.Number(e.TVDB)},
-		{Type: "anidb", ID: ui.Number(e.AniDB)},
-		{Type: "anilist", ID: ui.Number(e.AniList)},
-		{Type: "myanimelist", ID: ui.Number(e.MAL)},
-	} {
-		if id.ID != "" {
-			w.IDs = append(w.IDs, id)
-		}
-	}
+	w.IDs = append(w.IDs,
+		idXML{Type: "imdb", ID: e.IMDB},
+		idXML{Type: "tvdb", Default: e.Order == orders.TVDB, ID: ui.Number(e.TVDB)},
+		idXML{Type: "anidb", ID: ui.Number(e.AniDB)},
+		idXML{Type: "anilist", ID: ui.Number(e.AniList)},
+		idXML{Type: "myanimelist", ID: ui.Number(e.MAL)},
+	)
+	w.IDs = slices.DeleteFunc(w.IDs, func(id idXML) bool { return id.ID == "" })
 	return w
 }
 
