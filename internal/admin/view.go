@@ -222,7 +222,7 @@ func NewEvents(next slog.Handler, redact func(string) string) *Events {
 }
 
 // Handler returns the handler through which the log must pass.
-func (e *Events) Handler() slog.Handler { return keepHandler{e, e.next, nil} }
+func (e *Events) Handler() slog.Handler { return slog.NewMultiHandler(keepHandler{e, nil}, e.next) }
 
 // Last returns the lines about an account and with an event, newest first; "" matches all.
 func (e *Events) Last(account, event string) []Event {
@@ -251,32 +251,26 @@ func appendNewest[T any](list []T, item T, most int) []T {
 
 type keepHandler struct {
 	events *Events
-	next   slog.Handler
 	attrs  []slog.Attr
 }
 
 func (k keepHandler) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelInfo || k.next.Enabled(ctx, level)
+	return level >= slog.LevelInfo || k.events.next.Enabled(ctx, level)
 }
 
 func (k keepHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return keepHandler{k.events, k.next.WithAttrs(attrs), slices.Concat(k.attrs, attrs)}
+	return keepHandler{k.events, slices.Concat(k.attrs, attrs)}
 }
 
 // WithGroup implements slog.Handler. This program's log has no groups.
-func (k keepHandler) WithGroup(name string) slog.Handler {
-	return keepHandler{k.events, k.next.WithGroup(name), k.attrs}
-}
+func (k keepHandler) WithGroup(string) slog.Handler { return k }
 
-func (k keepHandler) Handle(ctx context.Context, r slog.Record) error {
+func (k keepHandler) Handle(_ context.Context, r slog.Record) error {
 	if slices.Contains(keptEvents, r.Message) ||
 		r.Level >= slog.LevelWarn && !strings.HasPrefix(r.Message, "slot_") && r.Message != "request" {
 		k.events.keep(k.line(r))
 	}
-	if !k.next.Enabled(ctx, r.Level) {
-		return nil
-	}
-	return k.next.Handle(ctx, r)
+	return nil
 }
 
 func (k keepHandler) line(r slog.Record) Event {
