@@ -14,7 +14,6 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"embed"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -278,9 +277,7 @@ type sessions struct {
 }
 
 func (s *sessions) begin(tokenHash string, now time.Time) string {
-	var secret [32]byte
-	_, _ = rand.Read(secret[:]) // never fails
-	cookie := base64.RawURLEncoding.EncodeToString(secret[:])
+	cookie := rand.Text()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	begun := session{id: config.TokenHash(cookie), tokenHash: tokenHash, expires: now.Add(sessionLifetime)}
