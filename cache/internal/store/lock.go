@@ -123,9 +123,7 @@ func (l *dbLock) openFile() (err error) {
 	if l.file != nil {
 		l.file.Close()
 	}
-	if l.file, err = lockfile.OpenNoFollow(l.lock.Path(), os.O_RDWR, 0); err != nil {
-		l.file = nil
-	}
+	l.file, err = lockfile.OpenNoFollow(l.lock.Path(), os.O_RDWR, 0)
 	return err
 }
 
@@ -235,12 +233,10 @@ func WaitForActiveHolder(ctx context.Context, begun time.Time, limit time.Durati
 	if time.Since(begun) >= limit {
 		return false
 	}
-	timer := time.NewTimer(activeHolderPause)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(activeHolderPause):
 		return true
 	}
 }
