@@ -18,11 +18,10 @@ package gateway
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -67,9 +66,7 @@ type Gateway struct {
 
 // New opens the cache, the limiter and the path to TMDB. It does not listen.
 func New(cfg *config.Config, o Options) (*Gateway, error) {
-	var id [4]byte
-	_, _ = rand.Read(id[:]) // it never fails
-	g := &Gateway{viaEntry: "1.1 anivault-" + hex.EncodeToString(id[:])}
+	g := &Gateway{viaEntry: fmt.Sprintf("1.1 anivault-%08x", rand.Uint32())}
 	g.conns = &connCounter{g: g, listener: "gateway", perPeer: map[string]int{}}
 	g.adminConns = &connCounter{g: g, listener: "admin", perPeer: map[string]int{}}
 	g.queue = &queue{

@@ -121,14 +121,10 @@ func isPrivate(_ string, t target) bool {
 }
 
 func (x *exchange) serveOpenAPI() error {
-	body, err := openAPI()
-	if err != nil {
-		return err
-	}
-	return x.writeOwn(jsonType, body)
+	return x.writeOwn(jsonType, openAPI())
 }
 
-var openAPI = sync.OnceValues(func() ([]byte, error) {
+var openAPI = sync.OnceValue(func() []byte {
 	var list []schema.Operation
 	for _, r := range routes {
 		if r.doc.Path != "" {
@@ -136,7 +132,8 @@ var openAPI = sync.OnceValues(func() ([]byte, error) {
 			list = append(list, r.doc)
 		}
 	}
-	return json.Marshal(schema.OpenAPI("anivault gateway", version.Get().Version, "api_key", errorBody{}, list))
+	body, _ := json.Marshal(schema.OpenAPI("anivault gateway", version.Get().Version, "api_key", errorBody{}, list))
+	return body
 })
 
 //go:embed front.txt

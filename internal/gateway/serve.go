@@ -213,15 +213,13 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 func (s *Service) newServer() *http.Server {
-	srv := &http.Server{
+	return &http.Server{
 		Handler: s.g, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: maxHeaderBytes,
-		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100},
+		TLSConfig: s.TLS(), HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100},
 		// Otherwise net/http would answer "OPTIONS *" itself, bypassing the routes.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     log.New(serverErrorLog{s.g.log}, "", 0),
 	}
-	srv.TLSConfig = s.TLS()
-	return srv
 }
 
 type serverErrorLog struct{ log *slog.Logger }
