@@ -63,7 +63,7 @@ func (s Series) Title() string {
 func Group(files []File) []Series {
 	var out []Series
 	at := make(map[groupKey]int, len(files))
-	for _, f := range readCountedNumbers(files) {
+	for _, f := range readPairs(readCountedNumbers(files)) {
 		key := groupKeyOf(f)
 		i, ok := at[key]
 		if !ok {
@@ -98,27 +98,26 @@ func Group(files []File) []Series {
 	return out
 }
 
+// countedName is a name in a folder without a number in it, and that number.
+type countedName struct {
+	path string
+	n    int
+}
+
 // readCountedNumbers reads a number of one digit, which may be a sequel's ("Title 2.mkv"), as the episode if the names
 // of its folder count up to 12. A series of films is rarely that long.
 func readCountedNumbers(files []File) []File {
-	type count struct {
-		found map[int]bool
-		like  release.Release
-	}
-	counts := map[string]count{}
+	like, found := map[string]release.Release{}, map[countedName]bool{}
 	for _, f := range files {
 		r := f.Release
 		if r.Kind != release.Episode || len(r.Episodes) != 1 || r.Episodes[0] < 10 || r.Episodes[0] > 12 {
 			continue
 		}
 		for key, n := range numberedNames(r, int(r.Episodes[0]), int(r.Episodes[0])) {
-			if counts[key].found == nil {
-				counts[key] = count{map[int]bool{}, r}
-			}
-			counts[key].found[n] = true
+			like[key], found[countedName{key, n}] = r, true
 		}
 	}
-	if len(counts) == 0 {
+	if len(found) == 0 {
 		return files
 	}
 	files = slices.Clone(files)
@@ -128,9 +127,9 @@ func readCountedNumbers(files []File) []File {
 			continue
 		}
 		for key, n := range numberedNames(*r, 1, 9) {
-			if c := counts[key]; len(c.found) == 3 {
-				r.Title, r.Titles, r.Seasons, r.Part = c.like.Title, c.like.Titles, c.like.Seasons, c.like.Part
-				r.Kind, r.Absolute, r.Episodes = release.Episode, c.like.Absolute, []float64{float64(n)}
+			if c := like[key]; found[countedName{key, 10}] && found[countedName{key, 11}] && found[countedName{key, 12}] {
+				r.Title, r.Titles, r.Seasons, r.Part = c.Title, c.Titles, c.Seasons, c.Part
+				r.Kind, r.Absolute, r.Episodes = release.Episode, c.Absolute, []float64{float64(n)}
 			}
 		}
 	}
@@ -153,6 +152,60 @@ func numberedNames(r release.Release, least, most int) iter.Seq2[string, int] {
 			words[i] = w
 		}
 	}
+}
+
+// readPairs reads "1-10" as a season and an episode if names of its folder count on from the same first number: ranges
+// would overlap. And it reads "10 Name" as an episode if the folder has "09 Name", which is one.
+func readPairs(files []File) []File {
+	found := map[countedName]bool{}
+	for _, f := range files {
+		before, _ := splitPair(f.Release)
+		found[before] = true
+	}
+	if len(found) < 3 {
+		return files
+	}
+	files = slices.Clone(files)
+	for i := range files {
+		r := &files[i].Release
+		at, name := splitPair(*r)
+		has := func(n int) bool { return found[countedName{at.path, at.n + n}] }
+		if !(has(-2) && has(-1) || has(-1) && has(1) || has(1) && has(2)) ||
+			strings.HasSuffix(at.path, "/") && !has(9-at.n) {
+			continue
+		}
+		read := release.Parse(name)
+		isSeason := len(r.Seasons) == 0 || slices.Equal(read.Seasons, r.Seasons)
+		if isSeason && !slices.Equal(read.Episodes, r.Episodes) { // "K2-03" is read
+			read.Path, read.Name = r.Path, r.Name
+			*r = read
+		}
+	}
+	return files
+}
+
+// splitPair splits a path at the second number of a pair, "1-10", or at a name's first, "10 Name". says has markers.
+func splitPair(r release.Release) (at countedName, says string) {
+	const digits = "0123456789"
+	front := folderOf(r) + "/"
+	if len(r.Name) > 3 && isDigit(r.Name[0]) && isDigit(r.Name[1]) && strings.ContainsAny(r.Name[2:3], " _-") &&
+		!isDigit(r.Name[3]) && (r.Year == 0 || !strings.Contains(r.Name, strconv.Itoa(r.Year))) {
+		at.n, _ = strconv.Atoi(r.Name[:2])
+		return countedName{front, at.n}, front + "E" + r.Name
+	}
+	for i := 1; i+1 < len(r.Name); i++ {
+		if r.Name[i] != '-' || !isDigit(r.Name[i-1]) || !isDigit(r.Name[i+1]) {
+			continue
+		}
+		title, rest := strings.TrimRight(r.Name[:i], digits), strings.TrimLeft(r.Name[i+1:], digits)
+		n, err := strconv.Atoi(r.Name[i+1 : len(r.Name)-len(rest)])
+		if err == nil && n < 1000 && i-len(title) <= 2 && !strings.HasSuffix(title, "-") && !strings.HasPrefix(rest, "-") {
+			says = fmt.Sprintf("%s%s S%sE%02d%s", front, title, r.Name[len(title):i], n, strings.TrimLeft(rest, "회화"))
+			return countedName{front + r.Name[:i], n}, says
+		}
+		break
+	}
+	return at, ""
 }
 
 // minSharedFolderTitles is how many different titles a folder must have to be taken for a folder of several works.
@@ -211,20 +264,16 @@ func distinctTitles(r release.Release) []release.Title {
 	if wantOf(File{Release: r}) == WantSpecial {
 		all = withoutSpecialWords(all)
 	}
-	var out []release.Title
-	var seen []string
-	for _, t := range all {
-		n := title.Normalize(t.Text)
-		if n == "" || slices.Contains(seen, n) {
-			continue
-		}
-		seen = append(seen, n)
-		out = append(out, t)
-		if len(out) == maxTitles {
-			break
-		}
+	if part := strconv.Itoa(r.Part) + "부"; r.Part > 0 && len(r.Episodes) == 0 && strings.Contains(r.Name, part) {
+		all = append(slices.Clip(all), release.Title{Text: r.Title + " " + part}) // a film may have it in its title
 	}
-	return out
+	var seen []string
+	all = slices.DeleteFunc(slices.Clone(all), func(t release.Title) bool {
+		seen = append(seen, title.Normalize(t.Text))
+		last := len(seen) - 1
+		return seen[last] == "" || slices.Contains(seen[:last], seen[last])
+	})
+	return all[:min(len(all), maxTitles)]
 }
 
 // withoutSpecialWords adds a copy of each title that ends in a word for a special, without that word: "Title" for
@@ -232,11 +281,7 @@ func distinctTitles(r release.Release) []release.Title {
 func withoutSpecialWords(titles []release.Title) []release.Title {
 	out := slices.Clip(titles)
 	for _, t := range titles {
-		w := strings.Fields(t.Text)
-		if len(w) < 2 {
-			continue
-		}
-		if words().specialWords[strings.ToLower(w[len(w)-1])] {
+		if w := strings.Fields(t.Text); len(w) > 1 && words().specialWords[strings.ToLower(w[len(w)-1])] {
 			t.Text = strings.Join(w[:len(w)-1], " ")
 			out = append(out, t)
 		}

@@ -138,6 +138,88 @@ func TestGroupCountsTheNamesOfAFolder(t *testing.T) {
 	}
 }
 
+// Ranges that begin with the same number overlap, so that number is the season.
+func TestGroupReadsPairsOfSeasonAndEpisode(t *testing.T) {
+	group := func(pattern string, season, least, most int) (out []string) {
+		var in []File
+		for n := least; n <= most; n++ {
+			in = append(in, File{Index: n, Release: release.Parse(fmt.Sprintf(pattern, season, n))})
+		}
+		for _, s := range Group(in) {
+			out = append(out, fmt.Sprintf("%s s%s: %d of %d", s.Title(), seasonOf(s), s.Episodes, len(s.Files)))
+		}
+		return out
+	}
+	for _, pattern := range []string{
+		"소금 항구/%d-%d.mkv", "소금 항구/%d-%02d.mkv", "소금 항구/소금 항구 %d-%d.mkv", "소금 항구/소금 항구 %d-%02d [720p].mkv",
+		"소금 항구/소금 항구%d-%d회.mkv", "소금 항구/소금 항구.%d-%02d.부제목.avi",
+		"소금 항구/시즌 2/소금 항구 %d-%02d.mkv", "소금 항구/시즌2/%d-%d.mkv", "소금 항구/소금 항구 시즌 %d-%d.mkv",
+	} {
+		for _, r := range [][2]int{{1, 16}, {8, 10}, {10, 12}} {
+			for season := 1; season <= 2; season++ {
+				want := []string{fmt.Sprintf("소금 항구 s%d: %d of %[2]d", season, r[1]-r[0]+1)}
+				isRead := strings.Contains(pattern, "구%d") && (season == 2 || r[0] == 1)
+				if isRead || strings.Contains(pattern, "2/") && season == 1 {
+					continue // or the folder says another season
+				}
+				if got := group(pattern, season, r[0], r[1]); !cmp.Equal(got, want) {
+					t.Errorf("%s, %d-%d to %d: %q", pattern, season, r[0], r[1], got)
+				}
+			}
+		}
+	}
+	if got := group("Salt K2/SaltK%d-%02d.mkv", 2, 1, 16); len(got) != 1 || got[0] != "SaltK2 sunknown: 16 of 16" {
+		t.Errorf("the title's number: %q", got)
+	}
+	for _, r := range [][2]int{{10, 11}, {12, 12}} { // too few to tell
+		if got := group("Salt Harbor/Salt Harbor %d-%d.mkv", 1, r[0], r[1]); got[0] == "Salt Harbor s1: 2 of 2" {
+			t.Errorf("%v: %q", r, got)
+		}
+	}
+}
+
+// Of the numbers that begin names, those without a zero may be of a film's title, if they don't go on from others.
+func TestGroupReadsNumbersThatBeginNames(t *testing.T) {
+	group := func(numbers []int, pattern string) (out []string) {
+		var in []File
+		for i, n := range numbers {
+			in = append(in, File{Index: i, Release: release.Parse(fmt.Sprintf(pattern, n, 'a'+i))})
+		}
+		for _, s := range Group(in) {
+			out = append(out, fmt.Sprintf("%s s%s %s: %d of %d", s.Title(), seasonOf(s), s.Want, s.Episodes, len(s.Files)))
+		}
+		return out
+	}
+	for pattern, want := range map[string]string{
+		"소금 항구/%02d 첫 %c.mkv": "소금 항구 sunknown tv: 5 of 5", "소금 항구 시즌2/%02d_%c만남.mkv": "소금 항구 s2 tv: 5 of 5",
+		"Salt Harbor/Season 3/%02d-Salt Harbor %c.mkv": "Salt Harbor s3 tv: 5 of 5",
+		"[완결] 소금 항구 (2018) 1080p/%02d 첫 %c.mkv":        "소금 항구 sunknown tv: 5 of 5",
+	} {
+		if got := group([]int{8, 9, 10, 11, 12}, pattern); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %q, want %q", pattern, got, want)
+		}
+	}
+	for _, numbers := range [][]int{{10, 11, 12}, {9, 12}} {
+		if got := group(numbers, "Films/%02d Salt Harbors %c.mkv"); !strings.HasSuffix(got[len(got)-1], "movie: 0 of 1") {
+			t.Errorf("%v: %q", numbers, got)
+		}
+	}
+}
+
+func TestGroupKeepsAPartInTheTitle(t *testing.T) {
+	for name, want := range map[string]string{
+		"영화/소금+항구 1부 (2022).mkv": "[소금+항구 소금+항구 1부]", "소금 항구 - 2부.mkv": "[소금 항구 소금 항구 2부]", "소금 항구 3화 2부.mkv": "[소금 항구]",
+	} {
+		var got []string
+		for _, title := range Group([]File{{Release: release.Parse(name)}})[0].Titles {
+			got = append(got, title.Text)
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 func TestOnlyFoldersAreFolders(t *testing.T) {
 	for name, want := range map[string]string{
 		"[Group] 銀の道 / Silver Road - 07 [1080p].mkv":     "",
