@@ -106,18 +106,35 @@ func (d *folderIndex) orderInNFO(dir string) (displayOrder string, ofTVDB bool) 
 }
 
 // keepStatedOrder takes the order of a show from the <displayorder> in its existing folder, for servers that obey it.
-// Of an episode group <displayorder> has only the type, so --order has to name the group.
+// Of an episode group <displayorder> has only the type, so --order has to name the group. Absolute numbers are all of
+// the first season, so a folder with later ones has TMDB's.
 func (p *Planner) keepStatedOrder(e *plannedEntry, dir string) {
-	if e.order != orders.TMDB && e.order != orders.Absolute || !p.opts.NFO.ForOrders || p.opts.Renumber {
+	if e.order != orders.TMDB && e.order != orders.Absolute || !p.opts.Layout.DisplayOrder || p.opts.Renumber {
 		return
 	}
-	switch word, _ := p.folders.orderInNFO(dir); word {
-	case "", e.order:
-	case orders.Absolute:
+	word := ""
+	if p.opts.NFO.ForOrders {
+		word, _ = p.folders.orderInNFO(dir)
+	}
+	switch isPinned := p.opts.IsOrderPinned; {
+	case word == "" && e.order == orders.Absolute && p.folders.hasLaterSeason(e.videos[0].target, e.folder) &&
+		(isPinned == nil || !isPinned(joinPath(dir, "tvshow.nfo"))):
+		e.order = orders.TMDB
+	case word == "" || word == e.order:
+	case word == orders.Absolute:
 		e.order = orders.Absolute
 	default:
 		e.code, e.why = CodeNoOrder, lang.Textf("tvshow.nfo in %s says the order %s: name its group with --order", dir, word)
 	}
+}
+
+func (d *folderIndex) hasLaterSeason(target int, show *targetFolder) bool {
+	return slices.ContainsFunc(d.foldersWithin(target, show, 2), func(at *targetFolder) bool {
+		return slices.ContainsFunc(d.contents(target, at).existingVideos()[anyNumber], func(e *existingVideo) bool {
+			season, _ := e.Season()
+			return season > 1
+		})
+	})
 }
 
 // findMixedOrders lists one folder of each show that has folders with different orders. It is called before the files

@@ -271,6 +271,38 @@ func TestAFolderKeepsTheOrderOfItsNFO(t *testing.T) {
 	}
 }
 
+// Absolute numbers are all of the first season. A library with later ones keeps TMDB's, whatever a run asks for.
+func TestAFolderWithLaterSeasonsKeepsTMDBsOrder(t *testing.T) {
+	const show = "/out/Show (2020) [tmdbid-1]/"
+	for _, row := range []struct {
+		name, library string
+		nfo, pinned   bool
+		want          string
+	}{
+		{"a later season", "Season 02/Show S02E09.mkv", true, false, "jellyfin tmdb"},
+		{"without NFOs", "Season 02/Show S02E09.mkv", false, false, "jellyfin tmdb"},
+		{"in the show's folder", "Show 2x09.mkv", true, false, "jellyfin tmdb"},
+		{"a pin says otherwise", "Season 02/Show S02E09.mkv", true, true, "jellyfin absolute"},
+		{"the first season", "Season 01/Show S01E30.mkv", true, false, "jellyfin absolute"},
+		{"specials", "Specials/Show S00E01.mkv", true, false, "jellyfin absolute"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			records, paths := inOrder(orders.Absolute)
+			o := options(t, "jellyfin")
+			o.NFO.ForOrders = row.nfo
+			o.IsOrderPinned = func(name string) bool { return row.pinned && strings.HasPrefix(name, show) }
+			r := planOf(o, tree(append(paths, show+row.library)...), records...)
+			want := append(slices.Clone(inOrderTrees[row.want][:3]), "no_order") // a special has no absolute number
+			if diff := gocmp.Diff(want, targetsOf(r, records)); diff != "" {
+				t.Error(diff)
+			}
+			if warnings := planWarnings(r); (len(warnings) > 0) != (row.want == "jellyfin tmdb") {
+				t.Errorf("%q", warnings)
+			}
+		})
+	}
+}
+
 func planWarnings(r *Result) (out []string) {
 	for _, w := range r.Warnings() {
 		if strings.HasPrefix(w.String(), "order_differs: ") {
