@@ -266,12 +266,21 @@ func isNumberedCopy(name string) bool {
 		ok && isGenericName(head) && strings.HasSuffix(rest, ")") && allDigits(rest[:len(rest)-1])
 }
 
+// saysSpecial reports whether a folder makes the number of a file in it that of a special: "Title OVA/Title - 01.mkv".
+func saysSpecial(r, f *Release) bool {
+	return f.Kind == Special && r.Kind == Episode && len(r.Seasons)+len(r.Folder.Seasons) == 0 &&
+		!strings.HasSuffix(f.Title, "&")
+}
+
 func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	var f Release
 	p.fillRelease(&f)
 	from := [...]From{FromFolder, FromParent}[min(depth, 1)]
 	for i := range f.Titles {
 		f.Titles[i].From = from
+	}
+	if saysSpecial(r, &f) {
+		r.Kind, r.Special = Special, f.Special
 	}
 	if len(f.Seasons) > 0 && (r.Folder.Seasons == nil ||
 		slices.Equal(r.Folder.Seasons, []int{1}) && len(f.Seasons) == 1 && len(f.Episodes) == 0) { // "Title S2/S1"

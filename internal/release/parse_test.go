@@ -271,6 +271,14 @@ func TestExtrasAndSpecials(t *testing.T) {
 func TestFolders(t *testing.T) {
 	check(t, []row{
 		{"Silver Rail/Season 2/05.mkv", "Silver Rail s2 e5 episode"},
+		{"Silver Rail OVA/01.mkv", "Silver Rail e1 OVA special"},
+		{"Silver Rail/Silver Rail (OVA) [BD]/[Kumo] Silver Rail - 01.mkv", "Silver Rail e1 OVA special"},
+		{"Silver Rail/OVA (2012)/01 - Night Train.mkv", "Silver Rail e1 OVA special"},
+		{"Silver Rail SP/Silver Rail - 01.mkv", "Silver Rail e1 SP special"},
+		{"Silver Rail + OVA/Silver Rail - 01.mkv", "Silver Rail e1 episode"},
+		{"Silver Rail & OVA/Silver Rail - 01.mkv", "Silver Rail e1 episode"},
+		{"Silver Rail OVA/Silver Rail S01E01.mkv", "Silver Rail s1 e1 episode"},
+		{"Silver Rail OVA/Season 1/01.mkv", "Silver Rail s1 e1 episode"},
 		{`D:\Anime\Silver Rail\Season 2\05.mkv`, "Silver Rail s2 e5 episode"},
 		{"/media/anime/Silver Rail (2011)/Season 01/Silver Rail - S01E04 - Rain.mkv", "Silver Rail s1 e4 y2011 episode"},
 		{"~/Anime/Silver Rail (2011)/S02/E04.mkv", "Silver Rail s2 e4 y2011 episode"},
