@@ -282,6 +282,7 @@ func (d *folderIndex) videosOfSameWork(f *folder, v *video, below string, isShar
 		for _, e := range all[n] {
 			if isShared && !v.isNamedBy(e) || slices.Contains(out, e) ||
 				e.isCounted && !v.isNamedBy(e) && e.titleKey != showKey(v.entry.folder.path) ||
+				e.Special != "" && v.named.Season > 0 && d.hasEpisode(v, 0, 1) || // without specials, OVAs may be season 1
 				v.work.Kind == "tv" && !d.holdsEpisode(f, e, v, below) {
 				continue
 			}

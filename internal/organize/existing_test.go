@@ -914,6 +914,34 @@ func TestANumberThatMayBeCountedThroughHoldsBothEpisodes(t *testing.T) {
 	}
 }
 
+func TestTheNumberOfALibrarysSpecialIsNoEpisodeOfASeason(t *testing.T) {
+	for _, row := range []struct {
+		library    string
+		isOVAsOnly bool // TMDB lists no specials
+		want       string
+	}{
+		{"Show OVA 1.mkv", false, "link"},
+		{"Season 01/Show OVA - 01.mkv", false, "link"},
+		{"Show SP1.mkv", false, "link"},
+		{"Show - 01.mkv", false, "exists"},
+		{"Show OVA 1.mkv", true, "exists"},
+	} {
+		t.Run(fmt.Sprint(row.library, row.isOVAsOnly), func(t *testing.T) {
+			details := &nfo.Entry{Episodes: []nfo.Episode{{Season: 1, Number: 1}}}
+			if !row.isOVAsOnly {
+				details.Episodes = append(details.Episodes, nfo.Episode{Season: 0, Number: 1})
+			}
+			p := NewPlanner(options(t, "jellyfin"), tree("/in/a.mkv", "/out/Show (2020) [tmdbid-1]/"+row.library))
+			r := tv("/in/a.mkv", 1, 1)
+			p.Add(&r)
+			got := planLines(p.Plan(func(Entry) *nfo.Entry { return details }))
+			if len(got) != 1 || !strings.HasPrefix(got[0], row.want+" ") {
+				t.Errorf("%q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
 // "Show II" in the show's folder is its second season, as a folder's name and as the title of its files.
 func TestSeasonsNamedByTheSequelsMarkGetNoDuplicates(t *testing.T) {
 	const lib = "/out/Show (2020) [tmdbid-1]/"
