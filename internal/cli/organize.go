@@ -97,7 +97,7 @@ const renameExistingFlag = "rename-existing"
 
 func (o *organizeRun) run(cmd *cobra.Command, args []string) error {
 	o.started, o.disk, o.folders = time.Now(), disk.Disk{}, folderRoots{}
-	// Matching leaves much garbage beside little that stays. The plan needs the most memory, so the share is smaller then.
+	// Matching keeps little of what it allocates, so garbage is collected seldom, and more often while the plan is made.
 	defer debug.SetGCPercent(debug.SetGCPercent(300))
 	if err := o.check(cmd, args); err != nil {
 		return err

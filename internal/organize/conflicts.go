@@ -123,7 +123,7 @@ func (p *Planner) groupSameNames() [][]*video {
 }
 
 // groupDuplicates returns the groups of two or more items with the same key, in the order of their first items.
-func groupDuplicates[T any, K comparable](items []T, keyOf func(T) K) [][]T {
+func groupDuplicates[T any, K comparable](items []T, keyOf func(T) K) (out [][]T) {
 	counts, at := make(map[K]int, len(items)), map[K]int{}
 	for _, item := range items {
 		counts[keyOf(item)]++
@@ -131,17 +131,17 @@ func groupDuplicates[T any, K comparable](items []T, keyOf func(T) K) [][]T {
 	if len(counts) == len(items) {
 		return nil // as nearly always, so no groups of one are made
 	}
-	var out [][]T
 	for _, item := range items {
 		key := keyOf(item)
+		if counts[key] == 1 {
+			continue
+		}
 		i, known := at[key]
-		if !known && counts[key] > 1 {
+		if !known {
 			i = len(out)
 			at[key], out = i, append(out, nil)
 		}
-		if counts[key] > 1 {
-			out[i] = append(out[i], item)
-		}
+		out[i] = append(out[i], item)
 	}
 	return out
 }

@@ -276,8 +276,8 @@ func ReadState(file string, roots []organize.Root, options func([]organize.Root)
 	mounts := roots[:0:0]
 	for i, r := range roots {
 		was := slices.IndexFunc(s.Mounts, func(m organize.Root) bool { return m.Path == r.Path })
-		if list, err := os.ReadDir(r.Path); !isMountPoint(r.Path) {
-			if was < 0 || err != nil || len(list) > 0 {
+		if !isMountPoint(r.Path) {
+			if list, err := os.ReadDir(r.Path); was < 0 || err != nil || len(list) > 0 {
 				continue
 			}
 			roots[i] = s.Mounts[was]

@@ -29,7 +29,8 @@ func Open(dir string) (*Tree, error) {
 func isMountPoint(dir string) bool {
 	here, err := disk.RootOf(dir)
 	above, errAbove := disk.RootOf(filepath.Dir(dir))
-	return err == nil && errAbove == nil && (here.Device != above.Device || here.Mount != above.Mount)
+	isOther := here.Device != above.Device || organize.AreOtherMounts(here.Mount, above.Mount)
+	return err == nil && errAbove == nil && isOther
 }
 
 // Check implements Disk.
