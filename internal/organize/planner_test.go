@@ -1261,3 +1261,24 @@ func TestRecordsMayShareMemory(t *testing.T) {
 }
 
 func noDetails(Entry) *nfo.Entry { return nil }
+
+// prefetchDisk records the folders that a plan announces.
+type prefetchDisk struct {
+	disk
+	announced []string
+}
+
+func (d *prefetchDisk) Prefetch(dirs []string) { d.announced = append(d.announced, dirs...) }
+
+// A season's folder has most of a show's files. Whoever lists it while names are made lists it alone, without the other
+// processors.
+func TestSeasonFoldersAreListedInParallel(t *testing.T) {
+	d := prefetchDisk{disk: tree("/in/Show - 02.mkv", "/out/Show (2020) [tmdbid-1]/Season 01/Show (2020) S01E01.mkv")}
+	p := NewPlanner(options(t, "jellyfin"), &d)
+	r := tv("/in/Show - 02.mkv", 1, 2)
+	p.Add(&r)
+	p.Plan(noDetails)
+	if want := []string{"/out/Show (2020) [tmdbid-1]/Season 01"}; !slices.Equal(d.announced, want) {
+		t.Errorf("announced %q, want %q", d.announced, want)
+	}
+}

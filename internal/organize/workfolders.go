@@ -106,15 +106,15 @@ func (d *folderIndex) findWorkFolders(in *folder, v *video, edition string, titl
 	if !titles {
 		return found
 	}
-	known := len(found) > 0
+	known := found
 	for i, title := range v.titles() {
-		if known && i < 2 || len(found) == 0 { // the title in a file's name may be another work's
+		if len(known) > 0 && i < 2 || len(found) == 0 { // the title in a file's name may be another work's
 			found = append(found, d.foldersByTitle(in, v, edition, title, known)...)
 		}
 	}
 	if len(found) == 0 && v.work.Kind == "tv" && len(in.subfolders) > 0 {
 		for _, title := range d.details(v.work.Entry).Titles {
-			found = append(found, d.foldersByTitle(in, v, edition, title, false)...)
+			found = append(found, d.foldersByTitle(in, v, edition, title, nil)...)
 		}
 	}
 	slices.Sort(found)
@@ -122,9 +122,9 @@ func (d *folderIndex) findWorkFolders(in *folder, v *video, edition string, titl
 }
 
 // foldersByTitle returns the subfolders with the title and the work's year. If there is none, it returns a folder that
-// has the title without a year: that of a show, or of a film if a file in it has the year. If the work has a known
-// folder already, it returns only those with the year and videos.
-func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string, known bool) []string {
+// has the title without a year: that of a show, or of a film if a file in it has the year. If the work has known
+// folders already, it returns only others with the year and videos.
+func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string, known []string) []string {
 	if titleKey(title, "") == "" {
 		return nil
 	}
@@ -135,9 +135,9 @@ func (d *folderIndex) foldersByTitle(in *folder, v *video, edition, title string
 		})
 	}
 	found := noOtherWork(titleKey(title, ui.Number(v.facts.year)))
-	if known {
+	if len(known) > 0 {
 		return slices.DeleteFunc(found, func(name string) bool {
-			return in.find(name).Type == TypeLink || !d.holdsVideos(joinPath(in.path, name))
+			return slices.Contains(known, name) || in.find(name).Type == TypeLink || !d.holdsVideos(joinPath(in.path, name))
 		})
 	}
 	if len(found) > 0 || v.work.Kind == "tv" && d.hasShowWithYear(in, title) {
