@@ -38,10 +38,8 @@ type plannedOp struct {
 }
 
 type folderState struct {
-	info            Info     // zero if the folder does not exist
-	problem         *Problem // why the folder can't be used
-	writableChecked bool     // whether writeProblem is known
-	writeProblem    *Problem // why names can't be created in the folder; nil if they can
+	info    Info     // zero if the folder does not exist
+	problem *Problem // why the folder can't be used
 }
 
 func (e *Engine) checkPlan(ctx context.Context, p *organize.Plan, absolute bool) (*planChecker, error) {
@@ -168,7 +166,7 @@ func (c *planChecker) checkSources() {
 				c.moveBySource[from] = it
 				c.moveByInode[[2]uint64{c.folderStates[from.Dir].info.Device, it.inode}] = it
 			}
-			it.problem = c.checkWritable(from.Dir)
+			it.problem = c.folders.checkWritable(c.run.existingBase(from.Dir))
 		}
 	}
 }
@@ -211,15 +209,6 @@ func (c *planChecker) checkSource(it *plannedOp, open *folderCache) *Problem {
 			"may change (fs.protected_hardlinks): run anivault as the file's owner, or use --mode symlink or copy")}
 	}
 	return nil
-}
-
-func (c *planChecker) checkWritable(dir int) *Problem {
-	dir = c.run.existingBase(dir)
-	state := &c.folderStates[dir]
-	if !state.writableChecked {
-		state.writeProblem, state.writableChecked = c.folders.checkWritable(dir), true
-	}
-	return state.writeProblem
 }
 
 func (c *planChecker) refuseBundles() {

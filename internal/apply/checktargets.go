@@ -33,7 +33,7 @@ func (c *planChecker) checkTarget(it *plannedOp) *Problem {
 	case o.Verb == organize.VerbMove:
 		o.CrossDevice = elsewhere
 	}
-	if p := cmp.Or(c.checkWritable(o.To.Dir), c.checkReadable(o), c.checkNameLengths(o.To, base)); p != nil {
+	if p := cmp.Or(c.folders.checkWritable(base), c.checkReadable(o), c.checkNameLengths(o.To, base)); p != nil {
 		return p
 	}
 	if c.run.Dirs[o.To.Dir].New {
@@ -166,9 +166,8 @@ func (c *planChecker) checkSpace() {
 		if it.problem != nil || it.inPlace || !it.op.copiesContent() || it.op.Verb == organize.VerbReflink {
 			continue
 		}
-		c.folders.trim()
 		base := c.run.existingBase(it.op.To.Dir)
-		dir, err := c.folders.get(base)
+		dir, err := c.folders.getAndTrim(base)
 		var free uint64
 		if err == nil {
 			free, err = dir.FreeBytes()

@@ -17,10 +17,14 @@ type folderCache struct {
 	open         map[int]Dir
 	inheritOwner bool
 	creating     *sync.Mutex // held while folders are created, so that no worker takes another's for a stranger's
+	// writeProblems remembers what checkWritable returned, by folder.
+	writeProblems map[int]*Problem
 }
 
 func newFolderCache(system FS, r *run) *folderCache {
-	return &folderCache{system: system, run: r, open: map[int]Dir{}, creating: &sync.Mutex{}}
+	return &folderCache{
+		system: system, run: r, open: map[int]Dir{}, creating: &sync.Mutex{}, writeProblems: map[int]*Problem{},
+	}
 }
 
 func (f *folderCache) get(i int) (Dir, error) {
@@ -55,15 +59,20 @@ func (f *folderCache) nearestExisting(i int) (int, Dir, error) {
 	return i, dir, err
 }
 
+// checkWritable returns why the names in a folder can't be changed; nil if they can.
 func (f *folderCache) checkWritable(i int) *Problem {
-	dir, err := f.getAndTrim(i)
-	if err == nil {
-		err = dir.CheckWritable()
+	p, known := f.writeProblems[i]
+	if !known {
+		dir, err := f.getAndTrim(i)
+		if err == nil {
+			err = dir.CheckWritable()
+		}
+		if err != nil {
+			p = asProblem(fmt.Errorf("%s: %w", f.run.dirPath(i), err))
+		}
+		f.writeProblems[i] = p
 	}
-	if err != nil {
-		return asProblem(fmt.Errorf("%s: %w", f.run.dirPath(i), err))
-	}
-	return nil
+	return p
 }
 
 // getAndTrim is get, after trim.

@@ -104,7 +104,7 @@ func (x *execution) markUnreached(unreached map[int]bool) {
 func (x *execution) undo(ctx context.Context, dry, partial bool, unreached map[int]bool) error {
 	x.worker.ctx = ctx
 	if dry {
-		x.worker.preview = &undoPreview{&x.worker, map[place]int{}, map[uint64]bool{}, map[int]*Problem{}}
+		x.worker.preview = &undoPreview{&x.worker, map[place]int{}, map[uint64]bool{}}
 		x.refuseTooBig()
 		x.runSteps(true)
 		return nil
@@ -252,10 +252,9 @@ func (x *execution) refuseTooBig() []int {
 
 // undoPreview simulates an undo. It records what each name would hold, and changes nothing.
 type undoPreview struct {
-	worker        *worker
-	holders       map[place]int    // by name: the operation whose file it would hold; -1 for none
-	movedInodes   map[uint64]bool  // inodes of files that would be moved away
-	writeProblems map[int]*Problem // by folder: why its names can't be changed; nil if they can
+	worker      *worker
+	holders     map[place]int   // by name: the operation whose file it would hold; -1 for none
+	movedInodes map[uint64]bool // inodes of files that would be moved away
 }
 
 func (v *undoPreview) observe(o *op, at place) (observation, bool) {
@@ -327,10 +326,5 @@ func (v *undoPreview) checkWritable(dir int) *Problem {
 	if isNotFolder(err) {
 		return nil // a file has the folder's name; the undo moves it away first
 	}
-	p, ok := v.writeProblems[dir]
-	if !ok {
-		p = v.worker.dirs.checkWritable(dir)
-		v.writeProblems[dir] = p
-	}
-	return p
+	return v.worker.dirs.checkWritable(dir)
 }
