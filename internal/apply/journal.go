@@ -259,35 +259,33 @@ func (h *header) checkFixedPart(text []byte, length int) (sum, marksOffset int, 
 	return sum, marksOffset, nil
 }
 
-// readRun reads a journal's fixed part and returns the offset of its marks. With an error, the run holds only the
-// header, which is good only for display.
+// readRun reads a journal's fixed part and returns the offset of its marks.
 func readRun(text []byte) (r *run, marksOffset int, err error) {
 	h, length, err := readHeader(text)
-	r = &run{runHeader: h.runHeader}
 	if err != nil {
-		return r, 0, err
+		return nil, 0, err
 	}
 	sum, marksOffset, err := h.checkFixedPart(text, length)
 	if err != nil {
-		return r, 0, err
+		return nil, 0, err
 	}
 	lines := strings.Split(string(text[length:sum]), "\n")
 	if len(lines)-1 < h.Folders {
-		return r, 0, &JournalError{Why: "folders are missing"}
+		return nil, 0, &JournalError{Why: "folders are missing"}
 	}
-	whole := *r
+	r = &run{runHeader: h.runHeader}
 	for i, line := range lines[:h.Folders] {
-		if err := whole.readFolder(line); err != nil {
-			return r, 0, &JournalError{Line: i + 2, Why: lang.TextOf(err)}
+		if err := r.readFolder(line); err != nil {
+			return nil, 0, &JournalError{Line: i + 2, Why: lang.TextOf(err)}
 		}
 	}
-	if err := whole.readSteps(lines[h.Folders:len(lines)-1], h.Folders+2); err != nil {
-		return r, 0, err
+	if err := r.readSteps(lines[h.Folders:len(lines)-1], h.Folders+2); err != nil {
+		return nil, 0, err
 	}
-	if len(whole.Ops) != h.Files {
-		return r, 0, &JournalError{Why: "files are missing"}
+	if len(r.Ops) != h.Files {
+		return nil, 0, &JournalError{Why: "files are missing"}
 	}
-	return &whole, marksOffset, nil
+	return r, marksOffset, nil
 }
 
 func (r *run) readFolder(line string) error {
