@@ -147,12 +147,7 @@ func (e *Engine) requireNoUnfinished() error {
 	if err != nil || len(runs) == 0 {
 		return err
 	}
-	r := &runs[0]
-	cut := &UnfinishedError{Run: r.ID}
-	if gone := e.checkRoots(r.roots); gone != nil {
-		cut.MountErr = gone
-	}
-	return cut
+	return &UnfinishedError{Run: runs[0].ID, MountErr: e.checkRoots(runs[0].roots)}
 }
 
 // Show returns a run and the status of each of its files. For an interrupted run it examines the files.

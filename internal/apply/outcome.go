@@ -66,7 +66,7 @@ func (o *Outcome) Count(s Status) int {
 // UnfinishedError reports an interrupted run that must be finished, undone or abandoned before another can begin.
 type UnfinishedError struct {
 	Run      string
-	MountErr error // a *MountError if one of the run's folders is missing
+	MountErr *MountError // set if one of the run's folders is missing
 }
 
 // ErrAtWork reports that another process is working on the run.
