@@ -79,8 +79,8 @@ type File interface {
 	Stat() (Info, error)
 	// Allocate makes the file at least size bytes long and reserves disk space for them.
 	Allocate(size int64) error
-	// Extend sets the length of the file. If that makes it longer, the new part is a hole.
-	Extend(size int64) error
+	// Truncate sets the length of the file. If that makes it longer, the new part is a hole.
+	Truncate(size int64) error
 	// Clone makes the file share the disk blocks of another file (a reflink).
 	Clone(from File) error
 	// CopyMetadata copies the extended attributes and access list of another file, and sets the mode and times in info

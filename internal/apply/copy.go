@@ -302,7 +302,7 @@ func copyContent(ctx context.Context, from, to File, size int64, onPiece func(re
 		at += int64(n)
 		onPiece(piece, at)
 		if errors.Is(err, io.EOF) {
-			return sum.Sum64(), to.Extend(at)
+			return sum.Sum64(), to.Truncate(at)
 		}
 		if err != nil {
 			return 0, err

@@ -38,7 +38,7 @@ func (f *ram) WriteAt(p []byte, off int64) (int, error) {
 	return copy(f.data[off:], p), nil
 }
 
-func (f *ram) Extend(size int64) error {
+func (f *ram) Truncate(size int64) error {
 	f.data = append(f.data, make([]byte, max(0, int(size)-len(f.data)))...)
 	return nil
 }

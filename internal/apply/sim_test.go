@@ -714,7 +714,7 @@ func (f *simFile) Allocate(size int64) error {
 	return f.s.effect("allocate", change{kind: "write", node: f.id, at: size})
 }
 
-func (f *simFile) Extend(size int64) error {
+func (f *simFile) Truncate(size int64) error {
 	f.s.arrive("")
 	if size == int64(len(f.s.nodes[f.id].data)) {
 		return nil

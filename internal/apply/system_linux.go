@@ -254,8 +254,6 @@ func (f *linuxFile) Lock() error {
 	return wrapPathError("lock", f.Name(), err)
 }
 
-func (f *linuxFile) Extend(size int64) error { return f.Truncate(size) }
-
 func (f *linuxFile) Clone(from File) error {
 	source := int(from.(*linuxFile).Fd())
 	return retrySyscall("clone", f.Name(), func() error { return unix.IoctlFileClone(int(f.Fd()), source) })
