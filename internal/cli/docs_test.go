@@ -168,9 +168,9 @@ func referenceDocument() string {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", c.Code, cell(c.Meaning))
 	}
 	b.WriteString("\n## Layouts of organize\n\n| layout | show | season | episode | movie |\n|---|---|---|---|---|\n")
-	for _, name := range organize.LayoutNames() {
-		l := organize.LayoutTemplates(name)
-		fmt.Fprintf(&b, "| %s | `%s` | `%s` | `%s` | `%s` |\n", name, l.Show, l.Season, l.Episode, l.Movie)
+	for _, l := range organize.Layouts() {
+		t := l.Templates
+		fmt.Fprintf(&b, "| %s | `%s` | `%s` | `%s` | `%s` |\n", l.Name, t.Show, t.Season, t.Episode, t.Movie)
 	}
 	b.WriteString("\n## Fields of templates\n\n| field | holds |\n|---|---|\n")
 	names, docs := organize.FieldNames()

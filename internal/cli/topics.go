@@ -96,10 +96,9 @@ func writeTemplates(_ *cobra.Command, out io.Writer, width int) {
 	for i, name := range names {
 		writeHanging(out, 2, "  "+name, 18, docs[i], width)
 	}
-	for _, name := range organize.LayoutNames() {
-		t := organize.LayoutTemplates(name)
-		fmt.Fprintf(out, "\n%s\n  show     %s\n  season   %s\n  episode  %s\n  movie    %s\n", name, t.Show, t.Season,
-			t.Episode, t.Movie)
+	for _, l := range organize.Layouts() {
+		fmt.Fprintf(out, "\n%s\n  show     %s\n  season   %s\n  episode  %s\n  movie    %s\n", l.Name, l.Templates.Show,
+			l.Templates.Season, l.Templates.Episode, l.Templates.Movie)
 	}
 	fmt.Fprint(out, lang.Say("\nWhy a file is skipped (\"error\":{\"code\":...})\n\n"))
 	for _, c := range organize.Codes() {

@@ -54,8 +54,8 @@ const argSeparator = "\x00"
 var Settings = sync.OnceValue(func() []Setting { return newSettings(new(Config)) })
 
 func newSettings(c *Config) []Setting {
-	all, template := slices.Clone(settingRows()), &c.Organize.Template
-	*template = organize.LayoutTemplates("custom")
+	all, layouts, template := slices.Clone(settingRows()), organize.Layouts(), &c.Organize.Template
+	*template = layouts[len(layouts)-1].Templates
 	targets := map[string]any{
 		"coordinator": c.setCoordinator, "organize.template.show": &template.Show,
 		"organize.template.season": &template.Season, "organize.template.episode": &template.Episode,

@@ -264,10 +264,8 @@ func (l *Layout) formatEpisodes(list []int) string {
 }
 
 // genericWords are what titles that only number the episode have beside the number: "Episode 5", "第5話".
-var genericWords = []string{
-	"episode", "ep", "épisode", "episodio", "episódio", "folge", "aflevering", "odcinek", "bölüm", "эпизод", "серия",
-	"エピソード", "에피소드", "화", "회", "제화", "제회", "話", "话", "集", "回", "第話", "第话", "第集", "第回",
-}
+var genericWords = strings.Split("episode,ep,épisode,episodio,episódio,folge,aflevering,odcinek,bölüm,эпизод,серия,"+
+	"エピソード,에피소드,화,회,제화,제회,話,话,集,回,第話,第话,第集,第回", ",")
 
 func isGeneric(title string) bool {
 	word := strings.Map(func(r rune) rune {
@@ -316,8 +314,8 @@ type layoutRow struct {
 // Templates are the four templates of a layout as text.
 type Templates struct{ Show, Season, Episode, Movie string }
 
-// layoutTable lists the layouts. Custom, the last one, has the defaults for templates that the user sets.
-var layoutTable = wordlist.Table[layoutRow](layoutsJSON)
+// Layouts returns the layouts. Custom, the last one, has the defaults for templates that the user sets.
+var Layouts = wordlist.Table[layoutRow](layoutsJSON)
 
 //go:embed layouts.json
 var layoutsJSON []byte
@@ -328,18 +326,10 @@ const CustomLayout = "custom"
 // LayoutNames returns the names of the layouts.
 func LayoutNames() []string {
 	var names []string
-	for _, row := range layoutTable() {
+	for _, row := range Layouts() {
 		names = append(names, row.Name)
 	}
 	return names
-}
-
-// LayoutTemplates returns a layout's templates as text.
-func LayoutTemplates(name string) Templates {
-	if i := slices.Index(LayoutNames(), name); i >= 0 {
-		return layoutTable()[i].Templates
-	}
-	return Templates{}
 }
 
 // NewLayout returns the layout with the name. For Custom, the non-empty templates in own replace the defaults. If a
@@ -349,7 +339,7 @@ func NewLayout(name string, own Templates) (Layout, error) {
 	if i < 0 {
 		return Layout{}, lang.Error("there is no layout %q: there are %s", name, strings.Join(LayoutNames(), ", "))
 	}
-	layout := Layout{layoutRow: layoutTable()[i]}
+	layout := Layout{layoutRow: Layouts()[i]}
 	texts := layout.Templates
 	for _, t := range []struct {
 		to        *Template

@@ -228,14 +228,8 @@ const (
 	RoleOther    Role = "other"
 )
 
-var roleByExtension = map[string]Role{
-	".nfo": RoleNFO,
-	".mka": RoleAudio, ".ac3": RoleAudio, ".eac3": RoleAudio, ".dts": RoleAudio, ".flac": RoleAudio, ".aac": RoleAudio,
-	".mp3": RoleAudio,
-	".jpg": RoleImage, ".jpeg": RoleImage, ".png": RoleImage, ".webp": RoleImage, ".gif": RoleImage, ".bmp": RoleImage,
-	".tbn": RoleImage,
-	".ttf": RoleFont, ".otf": RoleFont, ".ttc": RoleFont,
-}
+var roles = indexWords("nfo .nfo", "audio .mka .ac3 .eac3 .dts .flac .aac .mp3", "font .ttf .otf .ttc",
+	"image .jpg .jpeg .png .webp .gif .bmp .tbn")
 
 // RoleOf returns the role of a file with the name's extension.
 func RoleOf(name string) Role {
@@ -245,7 +239,7 @@ func RoleOf(name string) Role {
 	case library.IsSubtitle(name):
 		return RoleSubtitle
 	}
-	return cmp.Or(roleByExtension[strings.ToLower(path.Ext(name))], RoleOther)
+	return cmp.Or(Role(roles[strings.ToLower(path.Ext(name))]), RoleOther)
 }
 
 // isNeverSidecar reports whether the name belongs to an unfinished download or a torrent.
