@@ -275,32 +275,31 @@ type nfoBuilder struct {
 }
 
 func (n *nfoBuilder) build(ctx context.Context, note *organize.NFOSpec) []byte {
-	if n.lastEntry == nil || n.lastSpec.Entry != note.Entry || n.lastSpec.Languages != note.Languages {
-		n.lastEntry, n.lastSpec = n.loadEntry(ctx, note), *note
-	}
+	e := n.loadEntry(ctx, note)
 	own := orders.Place{Season: note.Season, Episodes: note.Episodes}
 	switch {
-	case n.lastEntry == nil:
+	case e == nil:
 		return nil
 	case len(note.Named.Episodes) > 0:
-		return nfo.Episodes(n.lastEntry, own, note.Named)
+		return nfo.Episodes(e, own, note.Named)
 	case len(note.Episodes) > 0:
-		return nfo.Episodes(n.lastEntry, own, own)
+		return nfo.Episodes(e, own, own)
 	}
-	n.lastEntry.Order = note.Order
+	e.Order = note.Order
 	if note.Full {
-		return nfo.Full(n.lastEntry)
+		return nfo.Full(e)
 	}
-	return nfo.IDs(n.lastEntry)
+	return nfo.IDs(e)
 }
 
 func (n *nfoBuilder) loadEntry(ctx context.Context, note *organize.NFOSpec) *nfo.Entry {
-	run := n.appFor(note.Languages)
-	if run == nil {
-		return nil
+	if n.lastSpec.Entry != note.Entry || n.lastSpec.Languages != note.Languages {
+		n.lastEntry, n.lastSpec = nil, *note
+		if run := n.appFor(note.Languages); run != nil {
+			n.lastEntry, _ = run.NFOEntry(ctx, match.Kind(note.Kind), note.ID) // without one, apply reports not_cached
+		}
 	}
-	e, _ := run.NFOEntry(ctx, match.Kind(note.Kind), note.ID) // without an entry, apply reports not_cached
-	return e
+	return n.lastEntry
 }
 
 func (n *nfoBuilder) appFor(languages string) *app.App {
