@@ -25,7 +25,9 @@ func (d *Deciders) NFO(ctx context.Context, kind match.Kind, id int) (*nfo.Entry
 	if err != nil {
 		return nil, err
 	}
-	return d.addTitleAndIDs(seriesNFO(series), tvEntry(series)), nil
+	n, e := seriesNFO(series), tvEntry(series)
+	n.Cours = e.Cours()
+	return d.addTitleAndIDs(n, e), nil
 }
 
 // NFOFromSearchRow returns the NFO data of a film from its search result alone.

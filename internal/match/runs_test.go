@@ -32,3 +32,18 @@ func TestASeasonHasParts(t *testing.T) {
 		}
 	}
 }
+
+func TestRegularSeasonsHaveCours(t *testing.T) {
+	season := func(number int, days ...int) Season {
+		s := Season{Number: number}
+		for i, day := range days {
+			aired := time.Date(2020, 1, 1+day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+			s.Episodes = append(s.Episodes, Episode{Number: i + 1, AirDate: aired})
+		}
+		return s
+	}
+	e := Entry{Seasons: []Season{season(2, 0, 7, 98, 105, 112), season(1, 0, 7), season(0, 0)}}
+	if got := fmt.Sprint(e.Cours()); got != "map[1:[[1 2]] 2:[[1 2] [3 4 5]]]" {
+		t.Error(got)
+	}
+}

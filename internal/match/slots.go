@@ -61,6 +61,19 @@ func (s Season) Parts() (parts [][]int) {
 	return parts
 }
 
+// Cours returns the episodes of each regular season, split where the parts of a season are.
+func (e *Entry) Cours() map[int][][]int {
+	cours := map[int][][]int{}
+	for _, run := range splitRuns(regularSlots(e), courPause) {
+		var numbers []int
+		for _, at := range run {
+			numbers = append(numbers, at.episode.Number)
+		}
+		cours[run[0].season] = append(cours[run[0].season], numbers)
+	}
+	return cours
+}
+
 func regularSlots(e *Entry) []slot {
 	var out []slot
 	byNumber := func(a, b Season) int { return a.Number - b.Number }

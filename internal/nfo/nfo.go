@@ -37,7 +37,8 @@ type Entry struct {
 	Poster    string // path of the image on TMDB
 	Fanart    string // path of the image on TMDB
 
-	Episodes []Episode // of a series
+	Episodes []Episode       // of a series
+	Cours    map[int][][]int // the numbers of each season between pauses of its air dates; no file contains them
 
 	Groups []Group // the episode groups of a series, in TMDB's order; no file contains them
 	Order  string  // what <displayorder> says; with "tvdb", TVDB's ID is the default one instead; "" for TMDB's order

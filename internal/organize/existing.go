@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lazyregexp"
@@ -230,7 +229,7 @@ type existingVideo struct {
 // discFolder matches the folder of a disc, or of a part, in that of its film.
 var discFolder = lazyregexp.New(`(?i)^(?:BDMV|VIDEO_TS|HVDVD_TS|CD ?\d)$`)
 
-const anyNumber = -1 // the key of all existing videos
+const anyNumber, anyPart = -1, -2 // the keys of all existing videos, and of those of a part of a season
 
 // existingVideos returns the videos in a folder by their numbers, except extras and samples.
 func (f *folder) existingVideos() map[float64][]*existingVideo {
@@ -242,6 +241,9 @@ func (f *folder) existingVideos() map[float64][]*existingVideo {
 				own := sync.OnceValue(func() bool { return len(r.Episodes) > 0 && release.Parse(item.Name).Absolute })
 				name := parseFolderName(library.Stem(item.Name))
 				e := existingVideo{joinPath(f.path, item.Name), r, own, titleKey(r.Title, ""), false, name}
+				if r.SeasonPart() > 0 && len(r.Episodes) > 0 {
+					f.parsedVideos[anyPart] = append(f.parsedVideos[anyPart], &e)
+				}
 				for _, n := range append([]float64{anyNumber}, r.Episodes...) {
 					f.parsedVideos[n] = append(f.parsedVideos[n], &e)
 				}
@@ -273,7 +275,7 @@ func (f *folder) parseVideo(item *Item) (r release.Release, ok bool) {
 func (d *folderIndex) videosOfSameWork(f *folder, v *video, below string, isShared bool) (out []*existingVideo) {
 	all, numbers := f.existingVideos(), []float64{anyNumber}
 	if v.work.Kind == "tv" && len(all) > 0 { // a season may have thousands of videos
-		numbers = slices.Clone(v.episodesInName)
+		numbers = append(slices.Clone(v.episodesInName), anyPart)
 		for _, n := range slices.Concat(v.named.Episodes, cmp.Or(v.orders.In(orders.Absolute), &v.named).Episodes) {
 			numbers = append(numbers, float64(n), float64(100*v.named.Season+n))
 		}
@@ -308,7 +310,10 @@ func (d *folderIndex) holdsEpisode(f *folder, e *existingVideo, v *video, below 
 	}
 	named, absolute := &v.named, cmp.Or(v.orders.In(orders.Absolute), &v.named)
 	joined := 100*named.Season + named.Episodes[0] // as in "Season 1/103.mkv"
-	season, isNumberInName := v.seasonOf(e, below), slices.ContainsFunc(v.episodesInName, isOf)
+	season, isNumberInName := d.seasonOf(v, e, below), slices.ContainsFunc(v.episodesInName, isOf)
+	if holds, known := d.holdsInPart(v, e, season); known {
+		return holds
+	}
 	switch {
 	case season < 0:
 		return below != "" && (isNumberInName && v.namesSequelOf(e) || absolute.Season == 1 && has(absolute) &&
@@ -324,6 +329,19 @@ func (d *folderIndex) holdsEpisode(f *folder, e *existingVideo, v *video, below 
 	}
 	isOwn, isAbsolute := d.mayCount(f, e, v, float64(absolute.Episodes[0]-named.Episodes[0]))
 	return isOwn && has(named) || isAbsolute && has(absolute)
+}
+
+// holdsInPart reports whether a video whose name says a part of a season holds an episode of v. Its number may count
+// from 1 in the part, or on from the part before. known is false if TMDB's season has no such part.
+func (d *folderIndex) holdsInPart(v *video, e *existingVideo, season int) (holds, known bool) {
+	part := e.SeasonPart()
+	if part < 1 || part > len(d.details(v.work.Entry).Cours[season]) {
+		return false, false
+	}
+	return season == v.named.Season && slices.ContainsFunc(v.named.Episodes, func(n int) bool {
+		at := 1 + slices.Index(d.details(v.work.Entry).Cours[season][part-1], n)
+		return at > 0 && (slices.Contains(e.Episodes, float64(at)) || slices.Contains(e.Episodes, float64(n)))
+	}), true
 }
 
 // mayCount reports whether the number of a video in the folder of v's season may be the season's own, and whether it
@@ -354,7 +372,8 @@ func (d *folderIndex) countInLibrary(v *video) {
 	for season := 1; slices.Contains(numbers[season], 1); season++ {
 		last := int(slices.Max(numbers[season]))
 		if n < first+last {
-			if season > 1 && !d.hasEpisode(v, season, 1) && d.isAfterPause(v, first) {
+			begins := func(cour []int) bool { return cour[0] == first }
+			if season > 1 && !d.hasEpisode(v, season, 1) && slices.ContainsFunc(d.details(v.work.Entry).Cours[1], begins) {
 				v.seasonInName, v.episodesInName = season, []float64{float64(n - first + 1)}
 			}
 			return
@@ -377,19 +396,8 @@ func (d *folderIndex) numbersBySeason(v *video) map[int][]float64 {
 	return v.entry.numbers
 }
 
-// isAfterPause reports whether TMDB's first season goes on with an episode after more than six weeks.
-func (d *folderIndex) isAfterPause(v *video, n int) bool {
-	var dates [2]time.Time // zero if unknown
-	for _, at := range d.details(v.work.Entry).Episodes {
-		if i := at.Number - n + 1; at.Season == 1 && (i == 0 || i == 1) {
-			dates[i], _ = time.Parse(time.DateOnly, at.Aired)
-		}
-	}
-	return !dates[0].IsZero() && dates[1].Sub(dates[0]) > 45*24*time.Hour
-}
-
 // seasonOf returns the season of a video in a folder of v's show; -1 if neither its name nor the folder's says one.
-func (v *video) seasonOf(e *existingVideo, below string) int {
+func (d *folderIndex) seasonOf(v *video, e *existingVideo, below string) int {
 	season, known := e.Season()
 	above, _, _ := strings.Cut(below, "/")
 	for _, name := range []string{above, e.Title} {
@@ -398,8 +406,15 @@ func (v *video) seasonOf(e *existingVideo, below string) int {
 			known = season >= 0
 		}
 	}
+	if !known && finalSeason().MatchString(e.Title) {
+		for n := range d.details(v.work.Entry).Cours {
+			season = max(season, n)
+		}
+	}
 	return season
 }
+
+var finalSeason = lazyregexp.New(`(?i)\bfinal[ ._]season\b|파이널 ?시즌|最終シーズン`)
 
 // namesSequelOf reports whether both names have the same title, which is that of a sequel, and no season.
 func (v *video) namesSequelOf(e *existingVideo) bool {

@@ -2,9 +2,9 @@ package organize
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/text/unicode/norm"
@@ -1074,14 +1074,15 @@ func TestSeasonsBesideTheShowsFolderGetNoDuplicates(t *testing.T) {
 func TestALibraryWithASeasonThatTMDBLacksGetsNoDuplicates(t *testing.T) {
 	const lib = "/out/Show (2020) [tmdbid-1]/"
 	details := func(pause int, seasons ...int) *nfo.Entry {
-		e, day := &nfo.Entry{}, time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+		e := &nfo.Entry{Cours: map[int][][]int{}}
 		for season, count := range seasons {
 			for n := 1; n <= count; n++ {
-				if n == pause {
-					day = day.AddDate(0, 3, 0)
+				if n == 1 || n == pause {
+					e.Cours[1+season] = append(e.Cours[1+season], nil)
 				}
-				e.Episodes = append(e.Episodes, nfo.Episode{Season: 1 + season, Number: n, Aired: day.Format(time.DateOnly)})
-				day = day.AddDate(0, 0, 7)
+				cour := &e.Cours[1+season][len(e.Cours[1+season])-1]
+				*cour = append(*cour, n)
+				e.Episodes = append(e.Episodes, nfo.Episode{Season: 1 + season, Number: n})
 			}
 		}
 		return e
@@ -1114,6 +1115,51 @@ func TestALibraryWithASeasonThatTMDBLacksGetsNoDuplicates(t *testing.T) {
 			got := planLines(p.Plan(func(Entry) *nfo.Entry { return row.details }))
 			if len(got) != 1 || !strings.HasPrefix(got[0], row.want+" ") {
 				t.Errorf("%q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+// The second half of a season may count from 1 again, as match reads it.
+func TestThePartsOfALibrarysSeasonGetNoDuplicates(t *testing.T) {
+	const lib = "/out/Show (2020) [tmdbid-1]/"
+	details := &nfo.Entry{Cours: map[int][][]int{1: {{1, 2, 3}}, 2: {{1, 2, 3}, {4, 5, 6, 7}}}}
+	for season, cours := range details.Cours {
+		for _, n := range slices.Concat(cours...) {
+			details.Episodes = append(details.Episodes, nfo.Episode{Season: season, Number: n})
+		}
+	}
+	for _, row := range []struct {
+		library string
+		want    []int // the episodes of season 2 that the first file may hold
+	}{
+		{"Season 2/[G] Show Season 2 Part 2 - 02 [1080p].mkv", []int{5}},
+		{"Season 2/[G] Sho - The Return Part 2 - 02.mkv", []int{5}},
+		{"[G] Show S2 Cour 2 - 02.mkv", []int{5}},
+		{"[G] Show The Final Season Part 2 - 02.mkv", []int{5}},
+		{"The Final Season Part 2/02.mkv", []int{5}},
+		{"[G] Show The Final Season - 02.mkv", []int{2}},
+		{"시즌 2/쇼 2기 2쿨 02화.mkv", []int{5}},
+		{"시즌 2/쇼 2기 파트2 02화.mkv", []int{5}},
+		{"Season 2 Part 2/02.mkv", []int{5}},
+		{"Season 2/Part 2/02.mkv", []int{5}},
+		{"Season 2/Part 1/02.mkv", []int{2}},
+		{"Season 2 Part 2/05.mkv", []int{5}},
+		{"Season 2 Part 2/04.mkv", []int{4, 7}},
+		{"Season 2 Part 3/02.mkv", []int{2}}, // TMDB has no such pause
+	} {
+		t.Run(row.library, func(t *testing.T) {
+			var got []int
+			for n := 1; n <= 7; n++ {
+				p := NewPlanner(options(t, "jellyfin"), tree("/in/a.mkv", lib+row.library))
+				r := tv("/in/a.mkv", 2, n)
+				p.Add(&r)
+				if lines := planLines(p.Plan(func(Entry) *nfo.Entry { return details })); strings.HasPrefix(lines[0], "exists") {
+					got = append(got, n)
+				}
+			}
+			if diff := cmp.Diff(row.want, got); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}
