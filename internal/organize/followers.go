@@ -71,7 +71,7 @@ func (f *extraPlacer) findFolderWideIn(dir *folder, source int) {
 	for i := range dir.items {
 		item := &dir.items[i]
 		switch name := item.Name; {
-		case item.Ignored:
+		case item.Ignored, library.IsVideo(name): // most files are videos, and the expression is slow
 		case item.Type == TypeRegular && len(name) <= 32 && !p.ownedFiles[item] &&
 			folderWidePattern().MatchString(strings.ToLower(name)):
 			add(dir, item)

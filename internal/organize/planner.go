@@ -222,20 +222,24 @@ func (p *Planner) Plan(details func(Entry) *nfo.Entry) *Result {
 }
 
 func (p *Planner) skipOutsideAndSecondLinks() {
-	firsts := make(map[[2]uint64]*video, len(p.videos)) // by device and inode
+	firsts := map[[2]uint64]*video{} // by device and inode
 	for _, v := range p.videos {
 		if v.source = p.opts.sourceIndex(v.dir.path); v.source < 0 {
 			v.skip(CodeOutsidePath, lang.Textf("%s", v.dir.path))
 			continue
 		}
-		key := [2]uint64{v.item.Device, v.item.Inode}
-		first, known := firsts[key]
-		switch {
-		case !known:
-			firsts[key] = v
-		case first.item == v.item:
+		if v.item.isNamed {
 			v.skip(CodeSameFile, "it was named before")
-		case v.item.Links < 2 || v.item.Inode == 0: // another file, whose number means nothing
+			continue
+		}
+		v.item.isNamed = true
+		if v.item.Links < 2 || v.item.Inode == 0 { // without a stable inode, its number means nothing
+			continue
+		}
+		key := [2]uint64{v.item.Device, v.item.Inode}
+		switch first := firsts[key]; {
+		case first == nil:
+			firsts[key] = v
 		case first.realPath() < v.realPath():
 			v.skip(CodeSameFile, lang.Textf("the same file as %s", first.recordPath()))
 		default:

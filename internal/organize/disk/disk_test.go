@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/organize"
 )
 
 // What a walk has read says the same as asking again, and is believed once.
@@ -50,7 +51,7 @@ func TestAFolderThatAWalkHasReadIsAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(organize.Item{})); diff != "" {
 		t.Errorf("told by the walk: %s", diff)
 	}
 	if got, err = told.List(real); err != nil || got[3].Size != int64(len("another")) {
@@ -86,7 +87,7 @@ func TestFoldersThatAreListedAhead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(organize.Item{})); diff != "" {
 			t.Errorf("%s (-asked +ahead): %s", dir, diff)
 		}
 	}
