@@ -93,13 +93,6 @@ func (m *Machine) Remove(dir string) {
 	})
 }
 
-// Postpone records that a folder is in use. It settles no earlier than settle after now.
-func (m *Machine) Postpone(now time.Time, dir string) {
-	if f := m.folders[dir]; f != nil {
-		f.stableSince = now
-	}
-}
-
 // HasSeen reports whether a scan saw a folder.
 func (m *Machine) HasSeen(dir string) bool { return m.folders[dir] != nil }
 
@@ -152,8 +145,7 @@ func (m *Machine) Due(now time.Time, inputsDigest string) (due, related []Group,
 func (m *Machine) groups() []Group {
 	names := slices.Sorted(maps.Keys(m.folders))
 	hasVideos := map[string]bool{} // folders with a video in them or below
-	for i := len(names) - 1; i >= 0; i-- {
-		dir := names[i]
+	for _, dir := range slices.Backward(names) {
 		if m.folders[dir].hasVideo {
 			hasVideos[dir] = true
 		}

@@ -242,7 +242,7 @@ func (w *Watcher) settledWork() (batchWork, time.Time) {
 	due, beside, next = w.machine.Due(w.now, out.inputsDigest)
 	for _, g := range due {
 		if w.hasOpenVideo(&g) {
-			w.machine.Postpone(w.now, g.Dir)
+			w.machine.folders[g.Dir].stableSince = w.now // it settles no earlier than Settle after now
 			if again := w.now.Add(w.Settle); next.IsZero() || again.Before(next) {
 				next = again
 			}
