@@ -29,6 +29,7 @@ import (
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/logging"
 	"github.com/anivault/anivault/internal/schema"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/version"
 )
 
@@ -137,10 +138,7 @@ func init() { // openAPI needs the table itself
 }
 
 func openAPI() schema.Schema {
-	var list []schema.Operation
-	for _, read := range reads {
-		list = append(list, read.Operation)
-	}
+	list := slicesx.Map(reads, func(read readKind) schema.Operation { return read.Operation })
 	for _, c := range changes {
 		list = append(list, schema.Operation{
 			Method: c.method, Path: "/api/v1" + c.path, Summary: "what the log calls: " + c.description, Answer: ChangeResult{},

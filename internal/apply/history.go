@@ -10,6 +10,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
+	"github.com/anivault/anivault/internal/slicesx"
 )
 
 // Run summarizes a run for the history.
@@ -83,10 +84,11 @@ func (e *Engine) listRuns(check bool) ([]Run, error) {
 }
 
 func (p *progress) summary(header runHeader, files int) Run {
+	rootPath := func(r organize.Root) string { return r.Path }
 	r := Run{
 		ID: header.ID, Begun: header.Begun, Mode: header.Mode, Stage: p.stage, StageBegun: p.stageBegun, Files: files,
-		DamagedMarks: p.damagedMarks,
-		roots:        slices.Concat(header.Sources, header.Targets),
+		Sources: slicesx.Map(header.Sources, rootPath), Targets: slicesx.Map(header.Targets, rootPath),
+		DamagedMarks: p.damagedMarks, roots: slices.Concat(header.Sources, header.Targets),
 	}
 	notDone := 0
 	for _, f := range p.files {
@@ -105,12 +107,6 @@ func (p *progress) summary(header runHeader, files int) Run {
 	}
 	if p.stage == StageUndone {
 		r.Undone = r.Files - notDone
-	}
-	for _, s := range header.Sources {
-		r.Sources = append(r.Sources, s.Path)
-	}
-	for _, t := range header.Targets {
-		r.Targets = append(r.Targets, t.Path)
 	}
 	return r
 }

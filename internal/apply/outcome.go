@@ -10,6 +10,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/wordlist"
 )
 
@@ -54,13 +55,7 @@ type Outcome struct {
 
 // Count returns how many files have the status.
 func (o *Outcome) Count(s Status) int {
-	n := 0
-	for i := range o.Results {
-		if o.Results[i].Status == s {
-			n++
-		}
-	}
-	return n
+	return slicesx.Count(o.Results, func(r Result) bool { return r.Status == s })
 }
 
 // UnfinishedError reports an interrupted run that must be finished, undone or abandoned before another can begin.

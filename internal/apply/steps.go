@@ -12,6 +12,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/anivault/anivault/internal/organize"
+	"github.com/anivault/anivault/internal/slicesx"
 )
 
 // worker carries out the steps of a run.
@@ -204,13 +205,11 @@ func (w *worker) removeOldName(o *op, dir Dir, from place, into Dir, to place) *
 		if err != nil {
 			return asProblem(err)
 		}
-		n := 0
-		for _, name := range names {
-			if s, err := w.observe(o, place{from.Dir, name}); err == nil && s.state&stateOurs != 0 {
-				n++
-			}
+		isOurs := func(name string) bool {
+			s, err := w.observe(o, place{from.Dir, name})
+			return err == nil && s.state&stateOurs != 0
 		}
-		if n < 2 {
+		if slicesx.Count(names, isOurs) < 2 {
 			return newProblem(organize.CodeExists)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/anivault/anivault/internal/organize"
+	"github.com/anivault/anivault/internal/slicesx"
 )
 
 // UndoOptions control an undo.
@@ -120,12 +121,8 @@ func (x *execution) undo(ctx context.Context, dry, partial bool, unreached map[i
 	for _, i := range x.refuseTooBig() {
 		x.journal.appendFileMark(i, markNotRestored, CodeNoSpace)
 	}
-	x.filesTotal, x.bytesTotal, x.worker.onCopied = 0, 0, nil // an undo reports only files
-	for _, wanted := range x.toUndo {
-		if wanted {
-			x.filesTotal++
-		}
-	}
+	x.filesTotal = slicesx.Count(x.toUndo, func(wanted bool) bool { return wanted })
+	x.bytesTotal, x.worker.onCopied = 0, nil // an undo reports only files
 	x.runSteps(true)
 	if x.stopCause != nil {
 		return x.journal.sync()

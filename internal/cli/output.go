@@ -17,6 +17,7 @@ import (
 	"github.com/anivault/anivault/internal/notify"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/schema"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -174,14 +175,8 @@ func (s *jsonSchema) document() schema.Schema {
 	return schema.Document(s.name+schemaVersion, s.key, mapped(s.objects, reflect.TypeOf)...)
 }
 
-// mapped returns what of returns for each element of list.
-func mapped[T, U any](list []T, of func(T) U) []U {
-	var out []U
-	for _, v := range list {
-		out = append(out, of(v))
-	}
-	return out
-}
+// mapped is slicesx.Map.
+func mapped[T, U any](list []T, of func(T) U) []U { return slicesx.Map(list, of) }
 
 // schemaWriter adds the field "schema" to the first object of an output.
 type schemaWriter struct {

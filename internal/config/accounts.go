@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -58,11 +59,7 @@ func (c *Config) Secrets() []Secret {
 
 // LimiterAccounts returns EffectiveAccounts without the keys: the limiter needs only their fingerprints.
 func (c *Config) LimiterAccounts() []ratelimit.Account {
-	var out []ratelimit.Account
-	for _, a := range c.EffectiveAccounts() {
-		out = append(out, a.Account)
-	}
-	return out
+	return slicesx.Map(c.EffectiveAccounts(), func(a Account) ratelimit.Account { return a.Account })
 }
 
 // EffectiveAccounts returns the configured accounts. For a single key without accounts, it returns a default account.
@@ -120,9 +117,7 @@ var accountSchema = listSchema[Account]{
 		return targets
 	},
 	checkItem: func(r reader, item *yaml.Node, a *Account) {
-		for _, k := range a.Keys {
-			a.Account.Keys = append(a.Account.Keys, k.Fingerprint())
-		}
+		a.Account.Keys = slicesx.Map(a.Keys, Key.Fingerprint)
 		if keys, _ := findKey(item, "keys"); a.Name == "" || keys == nil {
 			r.reject(item, "accounts", a.Name, "an account needs name and keys")
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/lockfile"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/wordlist"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -308,10 +309,7 @@ func (rec listSchema[T]) readField(r reader, targets map[string]any, key, v *yam
 	settings := itemSettings(rec.key)
 	i := slices.IndexFunc(settings, func(s Setting) bool { return s.Key == key.Value })
 	if i < 0 {
-		var known []string
-		for _, s := range settings {
-			known = append(known, s.Key)
-		}
+		known := slicesx.Map(settings, func(s Setting) string { return s.Key })
 		r.reject(key, key.Value, "", lang.Textf(rec.unknown, strings.Join(known, ", ")))
 		return
 	}

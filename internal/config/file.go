@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/title"
 )
 
@@ -142,10 +143,7 @@ func readYAML(raw []byte) (*viper.Viper, error) {
 }
 
 func unknownKeys(file *viper.Viper, in source, settings []Setting) (problems errorList) {
-	known := make([]string, 0, len(settings))
-	for _, s := range settings {
-		known = append(known, s.Key)
-	}
+	known := slicesx.Map(settings, func(s Setting) string { return s.Key })
 	lists := []string{"serve.clients", "accounts", "notify"} // read by a listSchema
 	known = append(known, lists...)
 	for _, key := range slices.Sorted(slices.Values(file.AllKeys())) {

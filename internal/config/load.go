@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -282,13 +283,8 @@ func (c *Config) warnings(env map[string]string) []lang.Text {
 		out = append(out, lang.Textf(text, c.accountsOverriddenBy, c.file.location("accounts")))
 	}
 	checkReadable(c.Redis.PasswordFile, "%s holds a password and others can read it; run: chmod 600 %[1]s")
-	var known []string
-	for _, v := range OtherVariables() {
-		known = append(known, v.Name)
-	}
-	for _, s := range Settings() {
-		known = append(known, s.Env)
-	}
+	known := slicesx.Map(OtherVariables(), func(v Variable) string { return v.Name })
+	known = append(known, slicesx.Map(Settings(), func(s Setting) string { return s.Env })...)
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if !strings.HasPrefix(name, "ANIVAULT_") || slices.Contains(known, name) {
 			continue

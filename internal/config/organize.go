@@ -11,6 +11,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
+	"github.com/anivault/anivault/internal/slicesx"
 )
 
 // Organize has the settings of the organize command.
@@ -88,9 +89,7 @@ var targetSchema = listSchema[NotifyTarget]{
 				return err
 			},
 			"on": func(v *yaml.Node) {
-				for _, event := range v.Content {
-					t.On = append(t.On, event.Value)
-				}
+				t.On = slicesx.Map(v.Content, func(event *yaml.Node) string { return event.Value })
 				if v.Kind != yaml.SequenceNode || len(t.On) == 0 ||
 					slices.ContainsFunc(t.On, func(e string) bool { return !slices.Contains(NotifyEvents, e) }) {
 					r.reject(v, "notify.on", strings.Join(t.On, ", "),

@@ -12,6 +12,7 @@ import (
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/title"
 )
 
@@ -25,10 +26,7 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	if len(rivals) == 0 {
 		return resolution{}, false
 	}
-	var hits []match.Hit
-	for _, c := range rivals {
-		hits = append(hits, hitOf(c))
-	}
+	hits := slicesx.Map(rivals, hitOf)
 	res := d.resolver.ResolveAmong(ctx, s.Series, hits)
 	res.Steps = slices.Insert(res.Steps, 0, match.Step{
 		Stage: "index", Detail: lang.Textf("entries that the title index has under this title: %d", len(hits)),
@@ -279,10 +277,8 @@ func (m indexMapping) readings(r release.Release) []release.Release {
 func isSpecial(r release.Release) bool { return r.Kind == release.Special || r.Special != "" }
 
 func withEpisodes(r release.Release, season int, numbers []int) release.Release {
-	r.Seasons, r.Episodes, r.Absolute, r.Part = []int{season}, make([]float64, len(numbers)), false, 0
-	for i, n := range numbers {
-		r.Episodes[i] = float64(n)
-	}
+	r.Seasons, r.Absolute, r.Part = []int{season}, false, 0
+	r.Episodes = slicesx.Map(numbers, func(n int) float64 { return float64(n) })
 	return r
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/title"
 	"github.com/anivault/anivault/tmdb"
 )
@@ -38,11 +39,7 @@ func (f SearchResult) SeasonAndEpisodeCount() (seasons, episodes int) {
 	if f.Entry == nil {
 		return 0, 0
 	}
-	for _, s := range f.Entry.Seasons {
-		if s.Number > 0 {
-			seasons++
-		}
-	}
+	seasons = slicesx.Count(f.Entry.Seasons, func(s match.Season) bool { return s.Number > 0 })
 	return seasons, f.Entry.EpisodeCount
 }
 

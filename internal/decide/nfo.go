@@ -9,6 +9,7 @@ import (
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/orders"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/tmdb"
 )
 
@@ -41,9 +42,7 @@ func (d *Deciders) NFOFromSearchRow(r *tmdb.MovieRow) *nfo.Entry {
 
 func (d *Deciders) addTitleAndIDs(n *nfo.Entry, e *match.Entry) *nfo.Entry {
 	n.Title, n.Year, n.IMDB, n.TVDB = d.source.titleLanguages.localize(e).Title, e.Year, e.IDs.IMDb, e.IDs.TVDB
-	for _, t := range e.Titles {
-		n.Titles = append(n.Titles, t.Title)
-	}
+	n.Titles = slicesx.Map(e.Titles, func(t match.AltTitle) string { return t.Title })
 	for _, g := range e.Groups {
 		n.Groups = append(n.Groups, nfo.Group{ID: g.ID, Name: g.Name, Type: g.Type})
 	}

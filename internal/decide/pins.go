@@ -16,6 +16,7 @@ import (
 	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/title"
 	"github.com/anivault/anivault/internal/ui"
 )
@@ -149,9 +150,7 @@ func placeByPin(d match.Decision, r release.Release, pin pins.Pin, e *match.Entr
 	case whole && len(found) == len(numbers):
 		d.Season, d.Episodes, d.EpisodeTitles, d.EpisodeConfidence, d.Guess = pin.Season, numbers, nil, new(1.0), nil
 		d.Reason, d.AirDate = "the user's choice", found[0].AirDate
-		for _, episode := range found {
-			d.EpisodeTitles = append(d.EpisodeTitles, episode.Name)
-		}
+		d.EpisodeTitles = slicesx.Map(found, func(episode match.Episode) string { return episode.Name })
 		return d
 	case len(pin.Episodes) > 0:
 		d.Reason = lang.Textf("pinned to season %d episode %s, which %s does not have", *pin.Season,
@@ -194,10 +193,8 @@ func applyPin(r release.Release, p pins.Pin) release.Release {
 			r.Special, r.EpisodeTitle, r.Kind = "", "", release.Episode
 		}
 		if len(p.Episodes) > 0 {
-			r.Episodes, r.Overall = nil, nil
-			for _, n := range p.Episodes {
-				r.Episodes = append(r.Episodes, float64(n))
-			}
+			r.Overall = nil
+			r.Episodes = slicesx.Map(p.Episodes, func(n int) float64 { return float64(n) })
 		}
 		if single && len(r.Episodes) == 0 && p.Offset > 0 {
 			r.Episodes = []float64{0}
@@ -325,9 +322,7 @@ func pinsFor(s match.Series, a Answer, o ChoiceOptions, name string) (out []pins
 			one.Season, one.Episodes = &o.Place.Season, o.Place.Episodes
 		} else if offset != nil && whole {
 			one.Season = &o.Place.Season
-			for _, n := range f.Release.Episodes {
-				one.Episodes = append(one.Episodes, int(n)+*offset)
-			}
+			one.Episodes = slicesx.Map(f.Release.Episodes, func(n float64) int { return int(n) + *offset })
 		}
 		out = append(out, one)
 	}

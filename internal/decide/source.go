@@ -13,6 +13,7 @@ import (
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/tmdb"
 )
 
@@ -260,11 +261,7 @@ func titlesOf(alternative *tmdb.AlternativeTitles, translated *tmdb.Translations
 }
 
 func genresOf(genres []tmdb.Genre) []int {
-	ids := make([]int, len(genres))
-	for i, g := range genres {
-		ids[i] = g.ID
-	}
-	return ids
+	return slicesx.Map(genres, func(g tmdb.Genre) int { return g.ID })
 }
 
 // memo keeps decoded answers during a run. It is emptied when it holds memoSize of them; the cache still has them.

@@ -15,6 +15,7 @@ import (
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/operate"
+	"github.com/anivault/anivault/internal/slicesx"
 )
 
 // pollInterval is how often the configuration's files are checked for changes. Unlike notifications of the file system,
@@ -100,10 +101,7 @@ func (w *configWatcher) reload() {
 			taken.isClosed = unreadable != nil && len(taken.clientsByHash) == 0 && !taken.Anonymous
 			w.s.useSettings(taken)
 		}
-		var names []string
-		for _, c := range g.settings.Load().cfg.Serve.Clients {
-			names = append(names, c.Name)
-		}
+		names := slicesx.Map(g.settings.Load().cfg.Serve.Clients, func(c config.Client) string { return c.Name })
 		g.log.Warn("reload_refused", slog.Any("error", err), slog.String("clients", strings.Join(names, ",")))
 		if e, ok := errors.AsType[*config.Error](err); ok && filepath.IsAbs(e.Value) {
 			w.refused = []string{e.Value}

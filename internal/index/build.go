@@ -16,6 +16,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lockfile"
+	"github.com/anivault/anivault/internal/slicesx"
 )
 
 // SourceInfo describes an imported list. Rows is the number of entries, Titles the number of titles by which they can
@@ -125,10 +126,7 @@ const lockTimeout = time.Hour // another import ends some time; the user can sto
 // Import imports the files, whose formats it detects from their content, and replaces earlier imports of the same
 // sources. If it fails, the index does not change. If a file is invalid, the error is an *ImportError.
 func Import(ctx context.Context, dir string, files ...string) ([]SourceInfo, error) {
-	inputs := make([]listFile, len(files))
-	for i, f := range files {
-		inputs[i] = listFile{path: f, name: f}
-	}
+	inputs := slicesx.Map(files, func(f string) listFile { return listFile{path: f, name: f} })
 	return importInputs(ctx, dir, inputs, time.Now())
 }
 

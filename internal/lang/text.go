@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/anivault/anivault/internal/slicesx"
 )
 
 // Text is a translatable message: an English text, or a format with its arguments, encoded by Textf. It can be compared
@@ -151,10 +153,7 @@ func (n Number) Format(f fmt.State, _ rune) {
 
 // Join joins texts with a separator, which is not translated.
 func Join(texts []Text, separator string) Text {
-	args := make([]any, len(texts))
-	for i, t := range texts {
-		args[i] = t
-	}
+	args := slicesx.Map(texts, func(t Text) any { return t })
 	return Textf(strings.Join(slices.Repeat([]string{"%s"}, len(texts)), separator), args...)
 }
 
@@ -263,10 +262,7 @@ func TextOf(err error) Text {
 			}
 		}
 	case interface{ Unwrap() []error }:
-		var texts []Text
-		for _, cause := range e.Unwrap() {
-			texts = append(texts, TextOf(cause))
-		}
+		texts := slicesx.Map(e.Unwrap(), TextOf)
 		for _, separator := range []string{"\n", ": "} {
 			if joined := Join(texts, separator); joined.String() == whole {
 				return joined

@@ -19,6 +19,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/slicesx"
 )
 
 const (
@@ -36,17 +37,12 @@ func newClient() *http.Client {
 
 func send(ctx context.Context, client *http.Client, t *config.NotifyTarget, n *Notice) error {
 	c := call{t, client, ctx}
-	folders := make([]string, len(n.Folders))
-	for i, folder := range n.Folders {
-		folders[i] = serverPath(t, folder)
-	}
+	folders := slicesx.Map(n.Folders, func(folder string) string { return serverPath(t, folder) })
 	switch t.Kind {
 	case "jellyfin", "emby":
 		type update struct{ Path, UpdateType string }
 		var body struct{ Updates []update }
-		for _, folder := range folders {
-			body.Updates = append(body.Updates, update{folder, "Modified"})
-		}
+		body.Updates = slicesx.Map(folders, func(folder string) update { return update{folder, "Modified"} })
 		return c.postJSON("/Library/Media/Updated", body, nil)
 	case "plex":
 		return c.refreshPlex(folders)

@@ -4,17 +4,15 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/anivault/anivault/internal/slicesx"
 )
 
 // spot is one episode in one order. In AniDB's order, season is 0 for a special and 1 for others.
 type spot struct{ anime, season, episode int }
 
 func spotsOf(anime int, p Place) []spot {
-	var out []spot
-	for _, n := range p.Episodes {
-		out = append(out, spot{anime, p.Season, n})
-	}
-	return out
+	return slicesx.Map(p.Episodes, func(n int) spot { return spot{anime, p.Season, n} })
 }
 
 // relation maps episodes of TMDB (side 0) to those of another order (side 1), and the reverse.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/wordlist"
 )
 
@@ -92,10 +93,7 @@ type StatusFilter []string
 
 // FilterWords returns the words that a filter may have: the statuses and no-episode.
 func FilterWords() []string {
-	var words []string
-	for _, s := range statuses {
-		words = append(words, string(s.Status))
-	}
+	words := slicesx.Map(statuses, func(s StatusInfo) string { return string(s.Status) })
 	return append(words, NoEpisode)
 }
 

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -57,11 +58,7 @@ func CSVFields() []Field {
 			docs[f.Name] = f.Doc
 		}
 	}
-	var out []Field
-	for _, name := range csvColumns {
-		out = append(out, Field{name, docs[name]})
-	}
-	return out
+	return slicesx.Map(csvColumns, func(name string) Field { return Field{name, docs[name]} })
 }
 
 func (r *Record) errorOrZero() Error { return *cmp.Or(r.Error, new(Error)) }

@@ -13,6 +13,7 @@ import (
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/title"
 	"github.com/anivault/anivault/internal/ui"
 )
@@ -51,16 +52,11 @@ func FromDecision(path string, rel release.Release, d match.Decision, code Error
 // ParsedOf returns what was read from a name.
 func ParsedOf(rel release.Release) Parsed {
 	p := Parsed{
-		Title: rel.Title, Seasons: rel.Seasons, Episodes: rel.Episodes, Absolute: rel.Absolute, Part: rel.Part,
+		Title: rel.Title, Titles: slicesx.Map(rel.Titles, func(t release.Title) string { return t.Text }),
+		Seasons: rel.Seasons, Episodes: rel.Episodes, Absolute: rel.Absolute, Part: rel.Part,
 		Special: rel.Special, EpisodeTitle: rel.EpisodeTitle, Year: rel.Year, IDs: idsOf(rel.IDs), Group: rel.Group,
 		Resolution: rel.Resolution, Version: rel.Version, Checksum: rel.Checksum, Kind: rel.Kind.String(),
 		Source: rel.Source, Video: rel.Video, Audio: rel.Audio, Edition: rel.Edition, Extension: rel.Extension,
-	}
-	if len(rel.Titles) > 0 {
-		p.Titles = make([]string, len(rel.Titles))
-	}
-	for i, t := range rel.Titles {
-		p.Titles[i] = t.Text
 	}
 	if len(rel.Seasons) == 1 {
 		p.Season = &rel.Seasons[0]

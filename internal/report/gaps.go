@@ -14,6 +14,7 @@ import (
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -117,11 +118,7 @@ func (h *Holdings) Remove(ignored func(*Gap) bool) int {
 
 // Series returns the ids of the series, in the order of their first files.
 func (h *Holdings) Series() []int {
-	ids := make([]int, len(h.series))
-	for i, s := range h.series {
-		ids[i] = s.template.TMDBID
-	}
-	return ids
+	return slicesx.Map(h.series, func(s *seriesFiles) int { return s.template.TMDBID })
 }
 
 // Gaps compares the files of a series with TMDB's seasons. If seasons is nil, it returns one Gap with Unknown set.
@@ -293,10 +290,7 @@ func (g *Gap) Label() string { return fmt.Sprintf("S%02d", *g.Season) }
 
 // MissingRanges returns the numbers of the missing episodes: "3,17-24".
 func (g *Gap) MissingRanges() string {
-	numbers := make([]int, len(g.Missing))
-	for i, e := range g.Missing {
-		numbers[i] = e.Episode
-	}
+	numbers := slicesx.Map(g.Missing, func(e MissingEpisode) int { return e.Episode })
 	slices.Sort(numbers)
 	return FormatRanges("%d", numbers)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -193,10 +194,7 @@ func (t *table) writeCandidates(b *strings.Builder, r Record) {
 	for _, c := range r.Candidates {
 		text := lang.Say("candidate") + ": " + c.Entry() + " " + c.Ref() + " " + Percent(c.Confidence)
 		if len(c.Reasons) > 0 {
-			var parts []string
-			for _, x := range c.Reasons {
-				parts = append(parts, x.Text())
-			}
+			parts := slicesx.Map(c.Reasons, Reason.Text)
 			text += ": " + strings.Join(parts, ", ")
 		}
 		lines = append(lines, text)

@@ -12,6 +12,7 @@ import (
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/run/results"
+	"github.com/anivault/anivault/internal/slicesx"
 )
 
 type batchState struct {
@@ -91,11 +92,8 @@ func (p *pipeline) readNames(b *batchState) {
 		b.groups = append(b.groups, &group{files: leftOut})
 	}
 	for _, s := range match.Group(media) {
-		g := &group{series: &s}
-		for _, f := range s.Files {
-			g.files = append(g.files, f.Index)
-		}
-		b.groups = append(b.groups, g)
+		files := slicesx.Map(s.Files, func(f match.File) int { return f.Index })
+		b.groups = append(b.groups, &group{series: &s, files: files})
 	}
 	if !b.rememberable {
 		return
@@ -109,13 +107,7 @@ func (p *pipeline) readNames(b *batchState) {
 }
 
 func (b *batchState) countSeries() int64 {
-	n := int64(0)
-	for _, g := range b.groups {
-		if b.Files[g.files[0]].Skip == "" {
-			n++
-		}
-	}
-	return n
+	return int64(slicesx.Count(b.groups, func(g *group) bool { return b.Files[g.files[0]].Skip == "" }))
 }
 
 // replay reads the stored records, and reports whether it has those of all files of the batch.

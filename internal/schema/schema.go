@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/anivault/anivault/internal/slicesx"
 )
 
 // Schema is a JSON Schema, or a part of one.
@@ -18,10 +20,7 @@ type Schema map[string]any
 // a single document, with a list of the first type's values under that key and a value of the second type as its
 // summary. The first object of an output names the schema by its id, such as match/1.
 func Document(id, key string, types ...reflect.Type) Schema {
-	var forms []Schema
-	for _, t := range types {
-		forms = append(forms, of(t))
-	}
+	forms := slicesx.Map(types, of)
 	if key != "" {
 		properties := Schema{key: Schema{"type": "array", "items": of(types[0])}}
 		required := []string{key}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/internal/upstream"
 	"github.com/anivault/anivault/ratelimit"
@@ -316,10 +317,7 @@ func (r *Result) totalRows() [][2]string {
 		{"most permits", fmt.Sprintf("%d in any ceiling_window, %d allowed", t.Peak, t.Ceiling)},
 	}
 	if len(r.Processes) > 1 {
-		parts := make([]string, len(r.Processes))
-		for i, s := range r.Processes {
-			parts[i] = strconv.Itoa(s.Good)
-		}
+		parts := slicesx.Map(r.Processes, func(s ProcessCounts) string { return strconv.Itoa(s.Good) })
 		rows = append(rows, [2]string{
 			"fairness",
 			fmt.Sprintf("%.3f (good answers: %s)", t.Fairness, strings.Join(parts, ", ")),
@@ -399,10 +397,7 @@ func (r *Result) WriteSVG(out io.Writer) error {
 }
 
 func (r *Result) describe() string {
-	parts := make([]string, 0, len(r.Transitions)+1)
-	for _, row := range r.totalRows() {
-		parts = append(parts, row[0]+": "+row[1])
-	}
+	parts := slicesx.Map(r.totalRows(), func(row [2]string) string { return row[0] + ": " + row[1] })
 	for _, m := range r.Transitions {
 		parts = append(parts, fmt.Sprintf("%s %s to %s, %s", ui.Offset(m.At), m.From, m.To, m.Reason))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -74,10 +75,7 @@ func newView(p Page) view {
 		Facts: facts(p.Summary), Filters: filters(p, missing, gaps != nil), Cards: cards(p), Gaps: gaps,
 		Timeline: chart.NewTimeline(p.Timeline),
 	}
-	var roots []string
-	for _, r := range p.Arguments {
-		roots = append(roots, ui.Printable(r))
-	}
+	roots := slicesx.Map(p.Arguments, ui.Printable)
 	v.Heading = cmp.Or(strings.Join(roots, ", "), "anivault")
 	return v
 }
@@ -102,12 +100,8 @@ func facts(s report.Summary) []fact {
 }
 
 func filters(p Page, missing int, gaps bool) []filter {
-	s, lacking := p.Summary, 0
-	for i := range p.Records {
-		if p.Records[i].LacksEpisode() {
-			lacking++
-		}
-	}
+	s := p.Summary
+	lacking := slicesx.Count(p.Records, func(r report.Record) bool { return r.LacksEpisode() })
 	var shown []filter
 	add := func(f filter, show bool) {
 		if show {

@@ -11,6 +11,7 @@ import (
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/wire"
 )
 
@@ -65,10 +66,7 @@ func (m *Memory) Recall(ctx context.Context, now time.Time, keys []Key) ([]*Stor
 	if len(keys) == 0 {
 		return known, nil
 	}
-	texts := make([]string, len(keys))
-	for i, k := range keys {
-		texts[i] = k.storeKey()
-	}
+	texts := slicesx.Map(keys, Key.storeKey)
 	items, err := m.store.GetBatch(ctx, texts)
 	for i, item := range items {
 		if i < len(keys) && item.Key == texts[i] {
