@@ -180,10 +180,8 @@ type components struct {
 func (c *components) open(cfg *config.Config, opts Options) error {
 	c.opts, c.warned = opts, cmp.Or(opts.Warned, new(WarnOnce))
 	c.currentConfig.Store(cfg)
-	if opts.Log == nil {
-		opts.Log = slog.DiscardHandler
-	}
-	c.observer = &observer{log: slog.New(opts.Log), metrics: metrics.New(), warn: c.warn, cfg: c.currentConfig.Load}
+	log := slog.New(cmp.Or(opts.Log, slog.DiscardHandler))
+	c.observer = &observer{log: log, metrics: metrics.New(), warn: c.warn, cfg: c.currentConfig.Load}
 	store, done, err := OpenState(cfg, 0, c.warn)
 	if err != nil {
 		return err

@@ -109,10 +109,8 @@ func (c *planChecker) checkExisting(it *plannedOp, dir Dir, info Info) *Problem 
 		it.inPlace = true
 		return nil
 	}
-	holder := c.moveBySource[o.To]
-	if holder == nil { // on a case-insensitive file system, the name may have another spelling
-		holder = c.moveByInode[[2]uint64{info.Device, info.Inode}]
-	}
+	// On a case-insensitive file system, the name may have another spelling.
+	holder := cmp.Or(c.moveBySource[o.To], c.moveByInode[[2]uint64{info.Device, info.Inode}])
 	switch {
 	case holder == nil || holder.op.From.Dir != o.To.Dir:
 		return newProblem(organize.CodeExists)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -139,9 +140,7 @@ func (o *simulateOptions) loadScenario() (upstream.Scenario, error) {
 	if err != nil {
 		return s, usagef("see: anivault limiter simulate --help", "%s: %v", o.scenario, err)
 	}
-	if s.Name == "" {
-		s.Name = strings.TrimSuffix(filepath.Base(o.scenario), ".json")
-	}
+	s.Name = cmp.Or(s.Name, strings.TrimSuffix(filepath.Base(o.scenario), ".json"))
 	return s, nil
 }
 

@@ -19,10 +19,7 @@ import (
 // addOtherCatalogues returns a function that adds to a decision the IDs of the work in other catalogues, and the
 // numbers of the episodes in their orders.
 func (t *titleIndex) addOtherCatalogues(res match.Resolution) func(*match.Decision) {
-	e := res.Entry
-	if e == nil { // a search result can be enough to match a film
-		e = &match.Entry{Kind: res.Kind, ID: res.ID}
-	}
+	e := cmp.Or(res.Entry, &match.Entry{Kind: res.Kind, ID: res.ID}) // a search result can be enough to match a film
 	var anime animeOfEntry
 	known := map[int]index.IDs{}
 	if res.Entry != nil || res.Kind == match.Movie {

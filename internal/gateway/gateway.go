@@ -76,9 +76,7 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 		},
 	}
 	g.flights = &flights{g: g, byKey: map[string]*flight{}, waitingPerClient: map[string]int{}}
-	if o.Log == nil {
-		o.Log = slog.DiscardHandler
-	}
+	o.Log = cmp.Or(o.Log, slog.DiscardHandler)
 	g.log = slog.New(o.Log).With(slog.String("comp", "gateway"))
 	g.settings.Store(newSettings(cfg, nil))
 	var err error

@@ -3,6 +3,7 @@
 package logging
 
 import (
+	"cmp"
 	"context"
 	_ "embed" // the keys
 	"encoding/base64"
@@ -46,10 +47,7 @@ type Handler struct {
 
 // NewHandler returns a handler that writes to w, one line per write.
 func NewHandler(w io.Writer, opts Options) *Handler {
-	f := attrFormatter{json: opts.Format == JSON, redactor: opts.Redactor}
-	if f.redactor == nil {
-		f.redactor = NewRedactor()
-	}
+	f := attrFormatter{json: opts.Format == JSON, redactor: cmp.Or(opts.Redactor, NewRedactor())}
 	o := slog.HandlerOptions{Level: opts.Level, ReplaceAttr: f.replace}
 	if f.json {
 		return &Handler{next: slog.NewJSONHandler(w, &o)}

@@ -7,6 +7,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -98,9 +99,7 @@ type pipeline struct {
 }
 
 func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) error) error {
-	if p.Counts == nil {
-		p.Counts = new(Counts)
-	}
+	p.Counts = cmp.Or(p.Counts, new(Counts))
 	p.deferred = &deferredQueue{changed: make(chan struct{}, 1)}
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()

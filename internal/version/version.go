@@ -2,6 +2,7 @@
 package version
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -39,14 +40,8 @@ func Get() Info {
 			}
 		}
 	}
-	for _, field := range []*string{&info.Version, &info.Commit, &info.Date} {
-		if *field == "" {
-			*field = "unknown"
-		}
-	}
-	if info.Version == "unknown" {
-		info.Version = "dev"
-	}
+	info.Version = cmp.Or(info.Version, "dev")
+	info.Commit, info.Date = cmp.Or(info.Commit, "unknown"), cmp.Or(info.Date, "unknown")
 	return info
 }
 

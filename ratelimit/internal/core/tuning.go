@@ -192,9 +192,7 @@ func (t Tuning) dividedBy(n int) Tuning {
 	t.BucketCap = max(1, t.bucketCap()/float64(n))
 	t.RateBase /= float64(n)
 	t.Ceiling, t.Concurrency, t.ConcurrencyTotal = part(t.Ceiling), part(t.Concurrency), part(t.ConcurrencyTotal)
-	if t.RateBase > float64(t.Ceiling) {
-		t.RateBase = float64(t.Ceiling)
-	}
+	t.RateBase = min(t.RateBase, float64(t.Ceiling))
 	if rate := math.Floor(t.RateBase); rate >= 1 {
 		t.RateBase = rate
 	}
