@@ -11,6 +11,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/slicesx"
 )
 
 // Place finds the season and episodes of files of one series in one folder, and returns a decision for each file. It
@@ -113,10 +114,8 @@ func (at placement) applyTo(d *Decision, least float64) {
 	case at.trust < least:
 		d.Reason = lang.Textf("%s; perhaps %s, %d %%", at.reason, at.label(), int(100*at.trust))
 		if len(at.slots) > 0 {
-			d.Guess = &Guess{Season: at.season}
-		}
-		for _, s := range at.slots {
-			d.Guess.Episodes = append(d.Guess.Episodes, s.episode)
+			episodes := slicesx.Map(at.slots, func(s slot) Episode { return s.episode })
+			d.Guess = &Guess{Season: at.season, Episodes: episodes}
 		}
 		return
 	}
@@ -239,11 +238,7 @@ func (p *placer) hasFraction() bool {
 }
 
 func toInts(numbers []float64) []int {
-	out := make([]int, 0, len(numbers))
-	for _, n := range numbers {
-		out = append(out, int(n))
-	}
-	return out
+	return slicesx.Map(numbers, func(n float64) int { return int(n) })
 }
 
 func (p *placer) guessPlace() placement {

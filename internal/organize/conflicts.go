@@ -11,6 +11,7 @@ import (
 	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/slicesx"
 )
 
 func (p *Planner) skipSameFolders() {
@@ -63,10 +64,7 @@ func (p *Planner) labelSameNames() {
 	}
 	p.videos = dropSkipped(p.videos)
 	for _, group := range p.groupSameNames() {
-		var all []string
-		for _, v := range group {
-			all = append(all, v.recordPath())
-		}
+		all := slicesx.Map(group, (*video).recordPath)
 		for i, v := range group {
 			others := slices.Delete(slices.Clone(all), i, i+1)
 			v.skip(CodeSameTarget, lang.Textf("%s would get the same name: %s",

@@ -12,6 +12,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/orders"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/internal/wordlist"
 )
@@ -325,11 +326,7 @@ const CustomLayout = "custom"
 
 // LayoutNames returns the names of the layouts.
 func LayoutNames() []string {
-	var names []string
-	for _, row := range Layouts() {
-		names = append(names, row.Name)
-	}
-	return names
+	return slicesx.Map(Layouts(), func(row layoutRow) string { return row.Name })
 }
 
 // NewLayout returns the layout with the name. For Custom, the non-empty templates in own replace the defaults. If a

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -317,9 +318,7 @@ func (p *parser) isValidTarget(root int, to string) bool {
 	}
 	names := strings.Split(own, "/")
 	if slices.ContainsFunc(names, func(name string) bool { return name == "" || CleanName(name) != name }) {
-		for i, name := range names {
-			names[i] = CleanName(name)
-		}
+		names = slicesx.Map(names, CleanName)
 		allowed := strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), "/")
 		switch {
 		case allowed == "":

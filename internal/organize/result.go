@@ -9,6 +9,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/slicesx"
 )
 
 // Result is a plan with statistics and warnings.
@@ -65,19 +66,15 @@ func (r *Result) Warnings() []lang.Text {
 }
 
 func (p *Planner) makeResult() *Result {
+	rootOf := func(info RootInfo) Root { return info.Root }
 	r := &Result{
 		Plan: Plan{
 			ID: p.opts.ID, Created: p.opts.Created, Mode: p.opts.Mode, Layout: p.opts.Layout.Name,
+			Sources: slicesx.Map(p.opts.Sources, rootOf), Targets: slicesx.Map(p.opts.Targets, rootOf),
 			Folders: foldersToKeep(p.videos),
 		}, ForeignNFOs: p.nfos.foreignNFOs, MatchedByTitle: slices.Compact(p.folders.matchedByTitle),
 		OtherOrders: slices.Compact(p.otherOrders), UnnamedOrders: slices.Compact(p.nfos.unnamedOrders),
 		MixedOrders: p.mixedOrders,
-	}
-	for _, s := range p.opts.Sources {
-		r.Sources = append(r.Sources, s.Root)
-	}
-	for _, t := range p.opts.Targets {
-		r.Targets = append(r.Targets, t.Root)
 	}
 	r.Units = make([]Unit, 0, len(p.videos))
 	renamed := 0

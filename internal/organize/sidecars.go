@@ -12,6 +12,7 @@ import (
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/slicesx"
 )
 
 // sidecar is a file that belongs to a video, such as a subtitle.
@@ -31,11 +32,7 @@ func (s *sidecar) source() string { return joinPath(s.subfolder, s.item().Name) 
 
 func (s *sidecar) target(base string) string {
 	dir, stem := path.Split(base)
-	parts := strings.Split(stem+s.suffix, "/")
-	for i, part := range parts {
-		parts[i] = CleanName(part)
-	}
-	return dir + path.Join(parts...)
+	return dir + path.Join(slicesx.Map(strings.Split(stem+s.suffix, "/"), CleanName)...)
 }
 
 type sidecarAssigner struct {
@@ -216,10 +213,7 @@ func (v *video) labelSidecars() {
 		func(s *sidecar) string { return strings.ReplaceAll(s.subfolder, "/", " ") },
 	} {
 		for _, group := range v.duplicateSuffixes() {
-			titles := make([]string, len(group))
-			for k, s := range group {
-				titles[k] = title(s)
-			}
+			titles := slicesx.Map(group, title)
 			for k, text := range distinctWords(titles) {
 				if text = strings.Trim(cleanText(text), ". "); text != "" {
 					group[k].suffix = "." + text + group[k].suffix
