@@ -178,10 +178,10 @@ func (r reader) readKey(item *yaml.Node, name, value string) (k Key, ok bool) {
 		return k, false
 	}
 	if isFile {
-		k.File = value
-		line, err := firstLine(value)
+		k.File = ExpandHome(value, r.source.home)
+		line, err := firstLine(k.File)
 		if err != nil {
-			r.reject(item, name, value, lang.TextOf(err))
+			r.reject(item, name, k.File, lang.TextOf(err))
 			return k, false
 		}
 		value = line

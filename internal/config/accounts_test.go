@@ -37,7 +37,7 @@ func TestAccounts(t *testing.T) {
 	cfg, warnings, _, err := loadYAML(t, `accounts:
   - name: main
     priority: 10
-    keys: [{token_file: DIR/main.token}, {api_key: "0123456789abcdef0123456789abcdef"}]
+    keys: [{token_file: ~/main.token}, {api_key: "0123456789abcdef0123456789abcdef"}]
     account_concurrency: 8
     concurrency: 4
     rate: 20
@@ -206,5 +206,18 @@ func TestASectionInPlaceOfAListIsRefused(t *testing.T) {
 		if _, _, told, err := loadYAML(t, yaml); err == nil || !strings.Contains(told, "must be a list") {
 			t.Errorf("%s: %s", yaml, told)
 		}
+	}
+}
+
+func TestATildeMeansTheHomeFolderInTheListNotify(t *testing.T) {
+	cfg, _, told, err := loadYAML(t, `notify:
+  - {to: jellyfin, url: http://nas:8096, token_file: ~/main.token, paths: {~/Library: /media}}
+`)
+	if err != nil {
+		t.Fatal(told)
+	}
+	home := cfg.file.home
+	if n := cfg.Notify[0]; n.Token.Reveal() != "token-of-main" || n.Paths[0].From != home+"/Library" {
+		t.Errorf("token set: %t, paths %v", n.Token.IsSet(), n.Paths)
 	}
 }

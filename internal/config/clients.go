@@ -146,7 +146,7 @@ func readClientsFile(path string) ([]Client, error) {
 	if err != nil || raw == nil {
 		return nil, err
 	}
-	in := source{path, parseYAMLNode(raw), true}
+	in := source{path: path, root: parseYAMLNode(raw), exists: true}
 	if _, version := findKey(in.root, "version"); version == nil || version.Value != strconv.Itoa(clientsVersion) {
 		return nil, &Error{
 			Name:   path,

@@ -92,6 +92,7 @@ const maxFileSize = 1 << 20
 
 type source struct {
 	path   string
+	home   string     // the user's home folder, for paths in lists
 	root   *yaml.Node // nil for an empty or missing file
 	exists bool
 }

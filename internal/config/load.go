@@ -42,6 +42,7 @@ func Load(src Sources) (*Config, []lang.Text, error) {
 	// Viper is used only to read the file, because it turns malformed numbers into 0 and accepts unknown keys. The
 	// variables, defaults and checks are in the table of settings.
 	file, in, fileErr := readFile(path, named)
+	in.home = env["HOME"]
 	cfg := &Config{Tuning: ratelimit.Default(), Dirs: Dirs{ConfigFile: path}, file: in}
 	settings := newSettings(cfg)
 	problems := unknownKeys(file, in, settings)

@@ -84,7 +84,7 @@ var targetSchema = listSchema[NotifyTarget]{
 			"to": &t.Kind, "url": parseInto(&t.URL, readTargetURL),
 			"template": &t.Template,
 			"token_file": func(v string) error {
-				line, err := firstLine(v)
+				line, err := firstLine(ExpandHome(v, r.source.home))
 				t.Token = NewSecret(strings.TrimSpace(line))
 				return err
 			},
@@ -103,7 +103,7 @@ var targetSchema = listSchema[NotifyTarget]{
 					return
 				}
 				for i := 0; i+1 < len(v.Content); i += 2 {
-					t.Paths = append(t.Paths, PathMapping{v.Content[i].Value, v.Content[i+1].Value})
+					t.Paths = append(t.Paths, PathMapping{ExpandHome(v.Content[i].Value, r.source.home), v.Content[i+1].Value})
 				}
 			},
 		}

@@ -455,3 +455,30 @@ func TestRunSendsToNewTargets(t *testing.T) {
 		t.Error("the new address did not get it")
 	}
 }
+
+func TestTheServersPathOfAFolder(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	library, link := filepath.Join(dir, "library"), filepath.Join(dir, "link")
+	if err := errors.Join(os.Mkdir(library, 0o700), os.Symlink(library, link)); err != nil {
+		t.Skip(err)
+	}
+	library = filepath.ToSlash(library)
+	for _, row := range []struct{ from, to, folder, want string }{
+		{library, "/media", library + "/A", "/media/A"},
+		{library + "/", "/media/", library + "/A", "/media/A"},
+		{library + "/../library", "/media", library, "/media"},
+		{filepath.ToSlash(link), "/media", library + "/A", "/media/A"},
+		{library, "/", library, "/"},
+		{library, "/", library + "/A", "/A"},
+		{library + "/B", "/media", library + "/A", library + "/A"},
+		{"/gone/", "/media", "/gone/A", "/media/A"},
+	} {
+		target := config.NotifyTarget{Paths: []config.PathMapping{{From: row.from, To: row.to}}}
+		if got := serverPath(&target, row.folder); got != row.want {
+			t.Errorf("%s for %s: the server's path of %s is %q, want %q", row.from, row.to, row.folder, got, row.want)
+		}
+	}
+}

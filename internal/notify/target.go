@@ -2,6 +2,7 @@ package notify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -79,15 +81,20 @@ func Check(ctx context.Context, t *config.NotifyTarget) error {
 	return send(ctx, c.client, t, &Notice{Event: Changed, At: time.Now(), Text: "a test by anivault doctor"})
 }
 
-// serverPath returns the server's path of one of our folders, by the longest mapping that contains it.
+// serverPath returns the server's path of one of our folders, by the longest mapping that contains it. The folder's
+// symbolic links are resolved, so those of a mapping are resolved too.
 func serverPath(t *config.NotifyTarget, folder string) string {
 	best := config.PathMapping{}
 	for _, m := range t.Paths {
+		m.From, m.To = path.Clean(m.From), strings.TrimSuffix(m.To, "/")
+		if real, err := filepath.EvalSymlinks(m.From); err == nil {
+			m.From = filepath.ToSlash(real)
+		}
 		if organize.IsBelow(folder, m.From) && len(m.From) >= len(best.From) {
 			best = m
 		}
 	}
-	return best.To + strings.TrimPrefix(folder, best.From)
+	return cmp.Or(best.To+strings.TrimPrefix(folder, best.From), "/")
 }
 
 func (n *Notice) title() string { return "anivault: " + n.Event }
