@@ -173,9 +173,8 @@ func referenceDocument() string {
 		fmt.Fprintf(&b, "| %s | `%s` | `%s` | `%s` | `%s` |\n", l.Name, t.Show, t.Season, t.Episode, t.Movie)
 	}
 	b.WriteString("\n## Fields of templates\n\n| field | holds |\n|---|---|\n")
-	names, docs := organize.FieldNames()
-	for i, name := range names {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", name, cell(docs[i]))
+	for _, f := range organize.Fields() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", f.Name, cell(f.Doc))
 	}
 	return b.String()
 }

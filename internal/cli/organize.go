@@ -222,8 +222,11 @@ func templateError(cfg *config.Config, err error) error {
 	names := map[string]string{t.Show: "show", t.Season: "season", t.Movie: "movie", t.Episode: "episode"}
 	reason := lang.Textf("%s, at character %d", bad.Problem, bad.Position)
 	if bad.Field != "" {
-		names, _ := organize.FieldNames()
-		if near, found := config.Nearest(bad.Field, names); found {
+		var fields []string
+		for _, f := range organize.Fields() {
+			fields = append(fields, f.Name)
+		}
+		if near, found := config.Nearest(bad.Field, fields); found {
 			reason = lang.Textf("%s; did you mean %s?", reason, "{"+near+"}")
 		}
 	}

@@ -92,9 +92,8 @@ func writeRules(out io.Writer, width int) {
 
 func writeTemplates(_ *cobra.Command, out io.Writer, width int) {
 	fmt.Fprintln(out, reflow(helpText("templates", lang.Current()), width)+"\n")
-	names, docs := organize.FieldNames()
-	for i, name := range names {
-		writeHanging(out, 2, "  "+name, 18, docs[i], width)
+	for _, f := range organize.Fields() {
+		writeHanging(out, 2, "  "+f.Name, 18, f.Doc, width)
 	}
 	for _, l := range organize.Layouts() {
 		fmt.Fprintf(out, "\n%s\n  show     %s\n  season   %s\n  episode  %s\n  movie    %s\n", l.Name, l.Templates.Show,

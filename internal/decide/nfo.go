@@ -26,9 +26,7 @@ func (d *Deciders) NFO(ctx context.Context, kind match.Kind, id int) (*nfo.Entry
 	if err != nil {
 		return nil, err
 	}
-	n, e := seriesNFO(series), tvEntry(series)
-	n.Cours = e.Cours()
-	return d.addTitleAndIDs(n, e), nil
+	return d.addTitleAndIDs(seriesNFO(series), tvEntry(series)), nil
 }
 
 // NFOFromSearchRow returns the NFO data of a film from its search result alone.
@@ -42,6 +40,7 @@ func (d *Deciders) NFOFromSearchRow(r *tmdb.MovieRow) *nfo.Entry {
 
 func (d *Deciders) addTitleAndIDs(n *nfo.Entry, e *match.Entry) *nfo.Entry {
 	n.Title, n.Year, n.IMDB, n.TVDB = d.source.titleLanguages.localize(e).Title, e.Year, e.IDs.IMDb, e.IDs.TVDB
+	n.Cours = e.Cours()
 	n.Titles = slicesx.Map(e.Titles, func(t match.AltTitle) string { return t.Title })
 	for _, g := range e.Groups {
 		n.Groups = append(n.Groups, nfo.Group{ID: g.ID, Name: g.Name, Type: g.Type})

@@ -1120,6 +1120,38 @@ func TestALibraryWithASeasonThatTMDBLacksGetsNoDuplicates(t *testing.T) {
 	}
 }
 
+// What belongs to a season may have a folder beside that of its episodes.
+func TestFoldersOfASeasonsExtrasAreNotItsFolder(t *testing.T) {
+	const show = "Show (2020) [tmdbid-1]"
+	for _, name := range []string{
+		"Season 1 Extras", "Season 1 - Extras", "Show S1 Extras", "Season 1 Behind the Scenes", "Season 1 Subs",
+		"Season 1 [OST]", "Season 1 Soundtrack", "Season 1 OVA", "Season 1 Specials", "시즌 1 특전", "Season.1.NCOP",
+	} {
+		for _, season := range []string{"Season 1", "Season 01"} {
+			paths := []string{"/in/a.mkv", "/out/" + show + "/" + name + "/"}
+			if season == "Season 1" {
+				paths = append(paths, "/out/"+show+"/"+season+"/")
+			}
+			want := []string{"link a.mkv > " + show + "/" + season + "/Show (2020) S01E01 - Title 1.mkv"}
+			got := planned(t, options(t, "jellyfin"), tree(paths...), tv("/in/a.mkv", 1, 1))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+		}
+	}
+	for _, name := range []string{"Season 1 [1080p]", "Season 1 Complete", "Season 1 - The Specialist"} {
+		got := planned(t, options(t, "jellyfin"), tree("/in/a.mkv", "/out/"+show+"/"+name+"/"), tv("/in/a.mkv", 1, 1))
+		if len(got) != 1 || !strings.HasPrefix(got[0], "link a.mkv > "+show+"/"+name+"/") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	d := tree("/in/a.mkv", "/out/"+show+"/Season 00 - Specials/")
+	got := planned(t, options(t, "jellyfin"), d, tv("/in/a.mkv", 0, 1))
+	if len(got) != 1 || !strings.HasPrefix(got[0], "link a.mkv > "+show+"/Season 00 - Specials/") {
+		t.Errorf("season 0: %q", got)
+	}
+}
+
 // The second half of a season may count from 1 again, as match reads it.
 func TestThePartsOfALibrarysSeasonGetNoDuplicates(t *testing.T) {
 	const lib = "/out/Show (2020) [tmdbid-1]/"

@@ -337,15 +337,14 @@ func NewLayout(name string, own Templates) (Layout, error) {
 		return Layout{}, lang.Error("there is no layout %q: there are %s", name, strings.Join(LayoutNames(), ", "))
 	}
 	layout := Layout{layoutRow: Layouts()[i]}
-	texts := layout.Templates
 	for _, t := range []struct {
 		to        *Template
 		text, own string
 	}{
-		{&layout.Show, texts.Show, own.Show},
-		{&layout.Season, texts.Season, own.Season},
-		{&layout.Episode, texts.Episode, own.Episode},
-		{&layout.Movie, texts.Movie, own.Movie},
+		{&layout.Show, layout.Templates.Show, own.Show},
+		{&layout.Season, layout.Templates.Season, own.Season},
+		{&layout.Episode, layout.Templates.Episode, own.Episode},
+		{&layout.Movie, layout.Templates.Movie, own.Movie},
 	} {
 		if name == CustomLayout && t.own != "" {
 			t.text = t.own

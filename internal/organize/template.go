@@ -60,23 +60,18 @@ const (
 	fieldCount // the number of constants above
 )
 
-// fieldTable describes the fields in the order of the constants, without noField.
-var fieldTable = wordlist.Table[struct {
+// Field describes a field of templates.
+type Field struct {
 	Name   string
 	Number bool
 	Doc    string
-}](fieldsJSON)
+}
+
+// Fields returns the fields in the order of the constants, without noField.
+var Fields = wordlist.Table[Field](fieldsJSON)
 
 //go:embed fields.json
 var fieldsJSON []byte
-
-// FieldNames returns the names of the fields and their descriptions.
-func FieldNames() (names, docs []string) {
-	for _, f := range fieldTable() {
-		names, docs = append(names, f.Name), append(docs, f.Doc)
-	}
-	return names, docs
-}
 
 // TemplateError is a syntax error in a template.
 type TemplateError struct {
@@ -181,8 +176,7 @@ func (p *templateParser) parseField() (node, error) {
 	}
 	p.offset = begin + end + 1
 	name, width, padded := strings.Cut(p.text[begin+1:begin+end], ":")
-	names, _ := FieldNames()
-	n := node{field: field(slices.Index(names, name) + 1)}
+	n := node{field: field(slices.IndexFunc(Fields(), func(f Field) bool { return f.Name == name }) + 1)}
 	if n.field == noField {
 		err := p.errorAt(begin, "there is no field %q", name)
 		err.Field = name
@@ -195,7 +189,7 @@ func (p *templateParser) parseField() (node, error) {
 	switch {
 	case err != nil || w < 1 || w > 9:
 		return node{}, p.errorAt(begin, "%q is not a number of digits from 1 to 9", width)
-	case !fieldTable()[n.field-1].Number:
+	case !Fields()[n.field-1].Number:
 		return node{}, p.errorAt(begin, "%s is not a number: it has no digits to pad", name)
 	}
 	n.minDigits = w

@@ -311,8 +311,8 @@ func showKey(show string) string {
 }
 
 // seasonOf returns the season that a folder in the show's, a path, or the title in a file's name says by itself, such
-// as "Season 1", "Specials", "S01", "1", "Show - Season 1" or "Show II"; -1 if it says none, a part of a season, or
-// what a release is.
+// as "Season 1", "Specials", "S01", "1", "Show - Season 1" or "Show II"; -1 if it says none, a part of a season, what
+// belongs to one, as "Season 1 Extras", or what a release is.
 func seasonOf(show, name string) int {
 	title := showKey(show)
 	mark, end := name, len(strings.TrimRight(name, "0123456789IVXⅡⅢⅣⅤ"))
@@ -325,7 +325,15 @@ func seasonOf(show, name string) int {
 	r := release.Parse(name + "/x.mkv")
 	if len(r.Folder.Seasons) == 1 && len(release.Parse(name).Episodes) == 0 && r.Group == "" && r.SeasonPart() == 0 &&
 		(r.Folder.Title == "" || titleKey(r.Folder.Title, "") == title) {
-		return r.Folder.Seasons[0]
+		last := lastWord(strings.TrimRightFunc(name, isSeparator))
+		of := release.Parse(last + "/x.mkv").Folder
+		isBeside := of.Extra || of.Special || library.IsSubtitleFolder(last) || besideEpisodes().MatchString(last)
+		if r.Folder.Seasons[0] == 0 || !isBeside {
+			return r.Folder.Seasons[0]
+		}
 	}
 	return -1
 }
+
+// besideEpisodes matches the last word of a folder of a season's music or scenes.
+var besideEpisodes = lazyregexp.New(`(?i)^(?:ost|soundtracks?|scenes)$`)
