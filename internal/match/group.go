@@ -321,6 +321,8 @@ type reading struct {
 	sequel          Sequel
 	withoutSubtitle string // norm without its subtitle, "" if it has none
 	film            filmSpellings
+	lost            Sequel  // the marker that the file's own title has and this title of its folder lacks
+	lostByOther     bool    // that title may be another work's
 	weight          float64 // 0 to 1; the likeliest reading has 1
 }
 
@@ -350,6 +352,12 @@ func prepareSeries(s Series) preparedSeries {
 				r.film.withoutSequel, r.film.sequel = splitSequel(r.film.withoutFilmWords)
 			}
 			r.weight = r.weightRelativeTo(title.Normalize(s.Title()))
+			if own := ownTitle(s.Titles); own != "" && r.From != release.FromName && !s.HasSeason {
+				r.lost, _, r.lostByOther = lostSequel(own, t.Text)
+				if r.lost.Season > 0 && (s.Want == WantAny || s.Want == WantMovie) {
+					r.weight *= factorLostNumber
+				}
+			}
 			out[i] = r
 		}
 		return out
@@ -359,6 +367,11 @@ func prepareSeries(s Series) preparedSeries {
 	}
 	if len(q.readings) > 0 && q.readings[0].From == release.FromName {
 		q.readings[0].weight = 1
+	}
+	if slices.ContainsFunc(q.readings, func(r reading) bool { return !r.lost.IsZero() }) {
+		for i := range q.variants {
+			q.variants[i].sequel = Sequel{} // "Title 2" is not "Title"
+		}
 	}
 	return q
 }
@@ -418,13 +431,29 @@ func weightedLength(s string) int {
 
 var ampersand = strings.NewReplacer(" and ", " & ", " And ", " & ", " & ", " and ")
 
+// ownTitle returns the likeliest title that was read from the file's own name, "" if there is none.
+func ownTitle(titles []release.Title) string {
+	for _, t := range titles {
+		if t.From == release.FromName {
+			return t.Text
+		}
+	}
+	return ""
+}
+
 // addVariants adds a copy of each reading that has umlauts, "and", or brackets at its end, without them: "Maerchen" for
 // "Märchen", "A & B", "Title" for "Title (Uncut)", which may be a remark. "Title/Subtitle" is one title too.
 func addVariants(readings []release.Title) []release.Title {
 	out := readings
 	for _, r := range readings {
-		if first := readings[0]; r.From != release.FromName && first.From == release.FromName {
-			out = append(slices.Clip(out), release.Title{Text: r.Text + " " + first.Text, Lang: first.Lang})
+		if own := ownTitle(readings); own != "" && r.From != release.FromName {
+			texts := []string{own}
+			if lost, subtitle, _ := lostSequel(own, r.Text); lost.Season > 0 {
+				texts = append(texts, strconv.Itoa(lost.Season), subtitle)
+			}
+			for _, text := range slices.DeleteFunc(texts, func(t string) bool { return t == "" }) {
+				out = append(slices.Clip(out), release.Title{Text: r.Text + " " + text, Lang: readings[0].Lang})
+			}
 		}
 		if text := title.SpellUmlauts(ampersand.Replace(r.Text)); text != r.Text {
 			out = append(slices.Clip(out), release.Title{Text: text, Lang: r.Lang, From: r.From})

@@ -27,6 +27,7 @@ type Hint struct {
 	matchedPiece bool       // the matched title is only the beginning of a longer title of the name
 	saysFinal    bool       // the name says "final", and no title of the entry does
 	lacksSeason  bool       // the title ends in a season that the entry does not have
+	ofOtherTitle bool       // the number is of a title that may be another work's; the entry matched the folder's title
 }
 
 // ArcTitle is a normalised title of the name that may name a season. Remainder is its text after the entry's own title.
@@ -45,7 +46,9 @@ func (h *Hint) fillMissing(q Sequel) {
 
 // newHint collects season, part, year and arc from all titles of the name, the matched title first.
 func newHint(s preparedSeries, c scoredContender) Hint {
-	h := Hint{matched: c.match.title, saysFinal: c.match.fileSequel.Final}
+	h := Hint{
+		matched: c.match.title, saysFinal: c.match.fileSequel.Final, ofOtherTitle: c.match.reading.lostByOther,
+	}
 	file := c.match.fileSequel
 	file.Final = false
 	h.fillMissing(file)

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	_ "embed"
 	"regexp"
 	"strconv"
@@ -33,6 +34,7 @@ var (
 		`(\d{1,2}) ?(기|期|シーズン|쿨)|시즌 ?(\d{1,2})|シーズン ?(\d{1,2}))$`)
 	finalRE        = lazyregexp.New(`^(.+?)(?:(?: 더)? ?(?:파이널 ?시즌|최종 ?시즌)| [完終终완])$`)
 	joinedNumberRE = lazyregexp.New(`^(.*?)(\d{1,2}|i{2,3}|iv|vi{1,3}|ix)$`)
+	counterRE      = lazyregexp.New(`(?:^제 ?)?(\d+)(?:편|탄|부|번째)(?: |$)`)
 	yearTailRE     = lazyregexp.New(`^(.+) ((?:19[3-9]|20[0-4])\d)$`)
 )
 
@@ -272,6 +274,44 @@ func parseSequelNumber(w string) int {
 		return n
 	}
 	return 0
+}
+
+// lostSequel returns the sequel marker that a title of a file has and its folder's title lacks, and the text after it:
+// "Show2 Rerun", "S2", "2 Subtitle" and "Final Season" in the folder "Show". byOther is true if the text before it is
+// neither the folder's title nor an abbreviation of that.
+func lostSequel(own, folder string) (lost Sequel, subtitle string, byOther bool) {
+	folder = title.Normalize(folder)
+	_, has := splitSequel(folder)
+	own = strings.Replace(title.Normalize(own), folder, folder+" ", 1)
+	all := strings.Fields(counterRE().ReplaceAllString(own, "$1 "))
+	for i, last := range all {
+		base, seq := splitSequel(folder + " " + strings.Join(all[:i+1], " "))
+		n := cmp.Or(seq.Season, seq.Part)
+		if n < 2 || n == has.Season || n == has.Part || strings.Contains(folder, strconv.Itoa(n)) {
+			n = 0
+		}
+		lost = Sequel{Season: n, Final: seq.Final && !has.Final && utf8.RuneCountInString(last) > 1} // "완" may be "complete"
+		if !lost.IsZero() {
+			before, named := strings.CutPrefix(base, folder+" ")
+			subtitle = strings.Join(all[i+1:], " ")
+			ofShow := !named && subtitle == "" || named && (abbreviates(before, folder) ||
+				strings.HasSuffix(title.Compact(before), title.Compact(folder)))
+			return lost, subtitle, !ofShow
+		}
+	}
+	return lost, "", false
+}
+
+// abbreviates reports whether the letters of a text are in a title, in that order, the first at a word's beginning.
+func abbreviates(short, long string) bool {
+	_, first := utf8.DecodeRuneInString(short)
+	_, long, found := strings.Cut(" "+long, " "+short[:first])
+	for _, r := range strings.ReplaceAll(short[first:], " ", "") {
+		if found {
+			_, long, found = strings.Cut(long, string(r))
+		}
+	}
+	return found
 }
 
 //go:embed words.txt

@@ -18,6 +18,7 @@ const (
 	simWithoutSubtitle   = 0.93  // same title without a subtitle, for a film of the right year
 	factorBothSubtitles  = 0.85  // also applies if both titles have a subtitle
 	simWithoutFilmWords  = 0.96  // same title without words for a film, for a film
+	factorLostNumber     = 0.85  // a folder's title that lacks a number of the file's, except for an episode
 	simExact             = 0.985 // titles at least this similar are the same
 )
 
@@ -181,7 +182,7 @@ func bestPairMatch(readings []reading, want nameFacts, titles []entryTitle,
 
 // compareTitles returns the similarity of two titles, and the sequel marker that the name has and the entry lacks.
 func compareTitles(r reading, w nameFacts, t entryTitle, alike func(a, b string) float64) (float64, Sequel) {
-	best, file := alike(r.norm, t.norm), Sequel{}
+	best, file := alike(r.norm, t.norm), r.lost
 	if best == 1 {
 		return best, file
 	}

@@ -139,6 +139,7 @@ var doubts = []struct {
 	{"the title ends in a season that TMDB does not have", 0.6, func(p *placer, _ placement) bool {
 		return p.hint.lacksSeason && !p.statesSeason()
 	}},
+	{"the title may belong to another work", 0.4, func(p *placer, _ placement) bool { return p.hint.ofOtherTitle }},
 	{"the season may be counted within a part of the show", 0.5, func(p *placer, at placement) bool {
 		t := p.hint.matched // "Title Act II" of "Title Act II Second Season"
 		inName := func(o release.Title) bool { return title.Normalize(o.Text) == t.norm }
