@@ -311,3 +311,19 @@ func TestAnEpisodesWordMayBeginAName(t *testing.T) {
 		{"銀色鉄道/エピソード 4.mp4", "銀色鉄道 e4 episode"},
 	})
 }
+
+func TestSeasonAndEpisodeBeforeASubtitle(t *testing.T) {
+	for _, name := range []string{
+		"소금 항구/시즌1 1화 첫 등불.mkv", "소금 항구/시즌1 E01 첫 등불.mkv", "소금 항구/1기 1화 첫 등불.mkv",
+		"소금 항구/S1 1화 첫 등불.mkv", "소금 항구/시즌1 에피소드 1. 첫 등불.mkv",
+		"소금 항구/Season 1 Episode 1 첫 등불.mkv",
+	} {
+		r := Parse(name)
+		if r.Title != "소금 항구" || len(r.Titles) != 1 || r.EpisodeTitle != "첫 등불" {
+			t.Errorf("%s: titles %v, episode title %q", name, r.Titles, r.EpisodeTitle)
+		}
+	}
+	if r := Parse("시즌1 1화 소금 항구.mkv"); r.Title != "소금 항구" {
+		t.Errorf("without a folder: title %q", r.Title)
+	}
+}

@@ -28,7 +28,9 @@ func (p *layoutStage) findLayout() {
 		for p.w.isStrongAt(p.titleStart) && p.w.tokens[p.titleStart].bracket < 0 {
 			p.titleStart++
 		}
-		p.startsWithNumber = p.titleStart > 0 && p.w.tokens[0].tag == tagEpisode && p.w.tokens[0].bracket < 0
+		season, episode := p.marks.seasonSpan, p.marks.episodeSpan // "시즌1 1화 부제"
+		p.startsWithNumber = p.titleStart > 0 && p.w.tokens[0].bracket < 0 && (p.w.tokens[0].tag == tagEpisode ||
+			season.from == 0 && !season.empty() && season.to == episode.from && episode.to <= p.titleStart)
 		p.findGroupBefore(top)
 	} else {
 		p.findTitleBrackets()
