@@ -1152,6 +1152,24 @@ func TestFoldersOfASeasonsExtrasAreNotItsFolder(t *testing.T) {
 	}
 }
 
+// A year speaks against a show's folder without one only where it may be the show's.
+func TestTheYearOfAnEpisodeIsNotTheShows(t *testing.T) {
+	for file, isUsed := range map[string]bool{
+		"Season 1/Show - S01E05 - Class of 1999.mkv":   true,
+		"Season 1/Show - S01E05 - March 8, 1983.mkv":   true,
+		"Season 2/Show.S02E01.2022.1080p.WEB-DL.mkv":   true,
+		"Season 2/Show (2022) - S02E01.mkv":            true,
+		"Season 1/Show (2016) - S01E05.mkv":            false,
+		"Season 1/Show.2016.S01E05.1080p.WEB-DL.mkv":   false,
+		"Season 1/Show (2016) - S01E05 - Pilot 86.mkv": false,
+	} {
+		got := planned(t, options(t, "jellyfin"), tree("/in/a.mkv", "/out/Show/"+file), tv("/in/a.mkv", 1, 1))
+		if len(got) != 1 || strings.Contains(got[0], "> Show/") != isUsed {
+			t.Errorf("%s: %q", file, got)
+		}
+	}
+}
+
 // The second half of a season may count from 1 again, as match reads it.
 func TestThePartsOfALibrarysSeasonGetNoDuplicates(t *testing.T) {
 	const lib = "/out/Show (2020) [tmdbid-1]/"

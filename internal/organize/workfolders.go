@@ -235,12 +235,16 @@ func (d *folderIndex) hasShowWithYear(in *folder, title string) bool {
 	return false
 }
 
-// hasOtherYear reports whether any season in a show's folder has a video with another year in its name than the folder.
+// hasOtherYear reports whether a season in a show's folder has a video with another year in its name than the folder. A
+// year behind the episode's number may be in its title, and that of a later season may be when it aired.
 func (d *folderIndex) hasOtherYear(show string, year int) bool {
 	return slices.ContainsFunc(d.list(show).items, func(season Item) bool {
 		return season.Type == TypeDir && library.IsSeasonFolder(season.Name) &&
 			slices.ContainsFunc(d.list(joinPath(show, season.Name)).existingVideos()[anyNumber], func(e *existingVideo) bool {
-				return e.Year > 0 && e.Year != year && !strings.Contains(path.Base(show), strconv.Itoa(e.Year))
+				before, _, _ := strings.Cut(path.Base(e.path), strconv.Itoa(e.Year))
+				number, _ := e.Season()
+				return e.Year > 0 && e.Year != year && !strings.Contains(path.Base(show), strconv.Itoa(e.Year)) &&
+					number <= 1 && len(release.Parse(before+".mkv").Episodes) == 0
 			})
 	})
 }
