@@ -338,9 +338,7 @@ func useLeadingNumber(r *Release, self *nameFacts) {
 	}
 	r.Episodes = []float64{float64(atoi(r.Name[:n]))}
 	r.Kind = Episode
-	if r.Title != "" {
-		r.EpisodeTitle = strings.TrimPrefix(r.Title, r.Name[:n]+" ")
-	}
+	r.EpisodeTitle = cmp.Or(strings.TrimPrefix(r.Title, r.Name[:n]+" "), r.EpisodeTitle)
 	self.startsWithNumber = true
 }
 

@@ -163,11 +163,10 @@ func (p *numberStage) readSpecialNumber(i int) {
 }
 
 func untilDigit(w string) string {
-	i := 0
-	for i < len(w) && !isDigit(w[i]) {
-		i++
+	if i := strings.IndexAny(w, "0123456789"); i >= 0 {
+		return w[:i]
 	}
-	return w[:i]
+	return w
 }
 
 // leadingLetters returns w up to its first digit, without the "v" of a version.

@@ -2,7 +2,6 @@ package release
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/anivault/anivault/internal/title"
 )
@@ -197,13 +196,7 @@ func (p *words) sourceText(from, to int) string {
 		}
 		floor, end = b.innerStart, b.close
 	}
-	for start > floor {
-		r, n := utf8.DecodeLastRuneInString(p.text[:start])
-		if !strings.ContainsRune("「『“\"¿¡'‘<〈#", r) { // signs that belong to the word after them
-			break
-		}
-		start -= n
-	}
+	start = floor + len(strings.TrimRight(p.text[floor:start], "「『“\"¿¡'‘<〈#")) // signs that belong to the word after them
 	if to < len(p.tokens) {
 		end = min(end, p.tokens[to].start)
 	}
@@ -224,16 +217,11 @@ func (p *titleStage) addTitleAcrossSeason() {
 		p.marks.episodeSpan.from <= p.marks.seasonSpan.to {
 		return
 	}
-	plain := false
-	for i := p.marks.seasonSpan.from; i < p.marks.episodeSpan.from; i++ {
-		t := &p.w.tokens[i]
-		if t.bracket != p.w.tokens[p.layout.titleStart].bracket {
-			return
-		}
-		plain = plain || i >= p.marks.seasonSpan.to && t.tag == noTag && t.class != number
-	}
-	if plain {
-		p.addTitle(p.layout.titleStart, p.marks.episodeSpan.from)
+	home, season, to := p.w.tokens[p.layout.titleStart].bracket, p.marks.seasonSpan, p.marks.episodeSpan.from
+	outside := func(i int) bool { return p.w.tokens[i].bracket != home }
+	isWord := func(i int) bool { return p.w.tagAt(i) == noTag && p.w.classAt(i) != number }
+	if !p.w.anyToken(span{season.from, to}, outside) && p.w.anyToken(span{season.to, to}, isWord) {
+		p.addTitle(p.layout.titleStart, to)
 	}
 }
 
