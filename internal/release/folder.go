@@ -319,11 +319,11 @@ func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 }
 
 // namesOneEpisode reports whether a folder says which episode the file is. "更新至12集" says how many episodes were out at
-// the time, and "20화 완결" how many there are, if the file has a number of its own.
+// the time, and "20화 완결" and "5 of 12" how many there are, if the file has a number of its own.
 func (p *titleStage) namesOneEpisode(r, f *Release) bool {
 	from := p.marks.episodeSpan.from
 	return len(f.Episodes) == 1 && p.w.tagAt(from-1) != tagPromo &&
-		(len(r.Episodes) == 0 || leadingDigits(r.Name) == 0 || p.w.tokens[from].class != cjk)
+		(len(r.Episodes) == 0 || leadingDigits(r.Name) == 0 || p.w.tokens[from].class != cjk && p.w.roleAt(from+1) != ofWord)
 }
 
 // useLeadingNumber uses the number that starts a name in a season folder as its episode: "Season 2/16 Some Title".

@@ -209,8 +209,8 @@ func markNumberOfTotal(p *markerStage, i int) bool {
 	case p.w.tagAt(i-1) == tagPart && p.w.roleAt(i-1) == partWord && p.w.inSameBracket(i-1, i): // "Part 3 of 6"
 		p.setEpisode(i-1, i+3, float64(n))
 		p.part = 0
-	case n == total && p.w.tokens[i].bracket >= 0 && n > 1 && p.w.lower(i+1) == "из": // all episodes
-		p.setEpisodes(i, i+3, 1, n)
+	case n == total && p.w.tokens[i].bracket >= 0 && n > 1 && (p.w.lower(i+1) == "из" || p.w.isFolder && n > 2):
+		p.setEpisodes(i, i+3, 1, n) // all of them
 	case p.w.isPlainNumber(i-1) && p.w.gapAfter(i-1) == "-" && p.w.inSameBracket(i-1, i) &&
 		p.w.tokens[i-1].num < n: // "04-06 of 13"
 		p.setEpisodes(i-1, i+3, p.w.tokens[i-1].num, n)
