@@ -70,8 +70,8 @@ func TestGroupKeepsSequelSigns(t *testing.T) {
 	}
 }
 
-// The name of a folder that says more than those of its files, such as "Films 4K", is their first title, but need not
-// be that of one work.
+// The name of a folder that says more than those of its files, such as "Films 4K", is their first title if they have no
+// number, but need not be that of one work.
 func TestGroupKeepsWorksOfAFolderApart(t *testing.T) {
 	var in []File
 	for i, name := range []string{
@@ -91,15 +91,15 @@ func TestGroupKeepsWorksOfAFolderApart(t *testing.T) {
 		got = append(got, line)
 	}
 	want := []string{
-		"[{Shows latin 1} {Salt Harbor latin 0}]: 0 2",
-		"[{Shows latin 1} {Glass Tide latin 0}]: 1",
+		"[{Salt Harbor latin 0} {Shows latin 1}]: 0 2",
+		"[{Glass Tide latin 0} {Shows latin 1}]: 1",
 		"[{Shows latin 1}]: 3 4",
 		"[{Films latin 1} {Glass Tide latin 0}]: 5",
 		"[{Films latin 1} {Salt Harbor latin 0}]: 6",
 		"[{Glass latin 0} {Salt Harbor latin 0}]: 7",
 		"[{Glass latin 0} {Tide latin 0}]: 8",
-		"[{애니 Raws ko 1} {Raws latin 1} {애니 ko 1} {Glass Tide latin 0}]: 9",
-		"[{애니 Raws ko 1} {Raws latin 1} {애니 ko 1} {Salt Harbor latin 0}]: 10",
+		"[{Glass Tide latin 0} {애니 Raws ko 1} {Raws latin 1} {애니 ko 1}]: 9",
+		"[{Salt Harbor latin 0} {애니 Raws ko 1} {Raws latin 1} {애니 ko 1}]: 10",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -303,8 +303,7 @@ func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	if self.onlyNumber {
 		r.Episodes, r.Absolute, r.Kind, self.untitled = []float64{float64(atoi(r.Title))}, true, Episode, true
 	}
-	released := p.tags.hasMediaTag || !p.marks.episodeSpan.empty() && !p.numbers.bareEpisode
-	saysMore := self.untagged && released
+	saysMore := self.untagged && p.isRelease(r, &f)
 	if self.untitled || self.startsWithDate || self.startsWithNumber && len(r.Episodes) > 0 ||
 		saysMore && !isSameWork(r, f.Titles) {
 		useFolderTitles(r, &f, self, saysMore && p.namesOneEpisode(r, &f))
@@ -316,6 +315,13 @@ func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	r.Video = cmp.Or(r.Video, f.Video)
 	r.Audio = cmp.Or(r.Audio, f.Audio)
 	r.Edition = cmp.Or(r.Edition, f.Edition)
+}
+
+// isRelease reports whether a folder looks like that of one release and not of shows: "Naruto [BD]/Boruto - 05.mkv".
+func (p *titleStage) isRelease(r, f *Release) bool {
+	isShow := len(r.Episodes) > 0 && len(r.Title) > 4 && !p.w.isDotted && f.Year == 0 && !r.Folder.Extra
+	at := p.marks.episodeSpan
+	return at.empty() && p.tags.hasMediaTag && !isShow || !at.empty() && (p.tags.hasMediaTag || !p.numbers.bareEpisode)
 }
 
 // namesOneEpisode reports whether a folder says which episode the file is. "更新至12集" says how many episodes were out at
