@@ -21,8 +21,10 @@ var folders = wordlist.Sets(foldersText)
 // folderKind returns what a folder's lower-case name says about its content, or "" if it may be a title. It ignores the
 // leading number or brackets by which people sort folders of films. Discs and volumes have a number: "disc 2", "vol.3".
 func folderKind(w string) string {
+	all := strings.FieldsFunc(w, func(r rune) bool { return strings.ContainsRune("+&,", r) }) // "NCOP+NCED"
 	for _, kind := range []string{"subtitle", "extra", "special"} {
-		if folders()[kind][w] {
+		other := func(w string) bool { return !folders()[kind][strings.TrimSpace(w)] }
+		if len(all) > 0 && !slices.ContainsFunc(all, other) {
 			return kind
 		}
 	}
@@ -266,10 +268,18 @@ func isNumberedCopy(name string) bool {
 		ok && isGenericName(head) && strings.HasSuffix(rest, ")") && allDigits(rest[:len(rest)-1])
 }
 
-// saysSpecial reports whether a folder makes the number of a file in it that of a special: "Title OVA/Title - 01.mkv".
-func saysSpecial(r, f *Release) bool {
-	return f.Kind == Special && r.Kind == Episode && len(r.Seasons)+len(r.Folder.Seasons) == 0 &&
-		!strings.HasSuffix(f.Title, "&")
+// addFolderKind makes a file without a season a special in "Title OVA" and an extra in "Title NCOP". "Title [NCOP]" and
+// "Title + NCOP" hold episodes, too.
+func addFolderKind(r, f *Release, p *titleStage) {
+	switch {
+	case r.Kind != Episode || len(r.Seasons)+len(r.Folder.Seasons) > 0 ||
+		isOneOf(f.Title[strings.LastIndexByte(f.Title, ' ')+1:], "&", "and", "with"):
+	case f.Kind == Special || f.Special == "SPECIALS":
+		r.Kind, r.Special = Special, f.Special
+	case f.Kind == Extra && len(f.Episodes) < 2:
+		only := p.layout.titleStart < 0 || !p.marks.isBatch && !strings.ContainsAny(p.w.text, "+&,[")
+		r.Folder.Extra = r.Folder.Extra || only
+	}
 }
 
 func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
@@ -279,9 +289,7 @@ func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	for i := range f.Titles {
 		f.Titles[i].From = from
 	}
-	if saysSpecial(r, &f) {
-		r.Kind, r.Special = Special, f.Special
-	}
+	addFolderKind(r, &f, p)
 	if len(f.Seasons) > 0 && (r.Folder.Seasons == nil ||
 		slices.Equal(r.Folder.Seasons, []int{1}) && len(f.Seasons) == 1 && len(f.Episodes) == 0) { // "Title S2/S1"
 		r.Folder.Seasons = f.Seasons
