@@ -36,6 +36,24 @@ func TestTitlesThatDisagreeAreDoubted(t *testing.T) {
 	}
 }
 
+// A bracket behind the title is a part of it, unless it is another title of the show.
+func TestAnotherTitleInBracketsIsNoArc(t *testing.T) {
+	one := series(62, "Lantern Folk", "守燈之人", 2020, season(1, "1-12")).alt("Tourou no Hito")
+	two := series(63, "Silver Road", "銀の道", 2020, season(1, "1-12"), season(2, "1-12")).alt("Gin no Michi Zoku")
+	for name, doubt := range map[string]bool{
+		"Lantern Folk (Tourou no Hito) - 03.mkv":   false,
+		"Lantern Folk (Live Action) - 03.mkv":      true,
+		"Lantern Folk (Live Action)/03.mkv":        true,
+		"Lantern Folk (Dual Audio)/03.mkv":         false,
+		"Silver Road (Gin no Michi Zoku) - 03.mkv": true, // the second season's
+	} {
+		d := decideOne(&world{entries: []*Entry{one, two}}, release.Parse(name))
+		if d.Status != Matched || d.Confidence <= maxDoubtfulConfidence != doubt {
+			t.Errorf("%s: %s with %.2f: %s %v", name, outcome(d), d.Confidence, d.Reason, d.Steps)
+		}
+	}
+}
+
 // A film's name may count it, and call it otherwise than TMDB does: what stands before the word for a film is told by
 // the year, and a part of it that no title has leaves it likely.
 func TestFilmsAreFoundAroundTheWordForAFilm(t *testing.T) {

@@ -92,10 +92,12 @@ func (h *Hint) findArcs(others []reading, c scoredContender) {
 	agreed := c.match.title
 	for i, r := range slices.Concat([]reading{c.match.reading}, others) {
 		rest := textAfterTitle(r.base, c.titles)
+		alias := func(t entryTitle) bool { return t.norm == rest && (t.primary || !c.entry.HasSeason(2)) }
 		translated := hasSpacelessScript(rest) && !hasSpacelessScript(strings.TrimSuffix(r.base, rest)) // "Title 標題"
 		if rest == r.base || words().wholeShowWords[rest] || translated && withoutArcWord(rest) == rest ||
 			namesWholeShow(r.base, agreed, c.titles) || namesWholeShow(r.norm, agreed, c.titles) ||
-			endsLikeShowTitle(r.Text, c.titles) {
+			endsLikeShowTitle(r.Text, c.titles) ||
+			strings.HasSuffix(r.Text, ")") && slices.ContainsFunc(c.titles, alias) { // "Title (Other Title)"
 			rest = ""
 		}
 		if rest != "" {

@@ -314,6 +314,7 @@ func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	saysMore := self.untagged && p.isRelease(r, &f)
 	if self.untitled || self.startsWithDate || self.startsWithNumber && len(r.Episodes) > 0 ||
 		saysMore && !isSameWork(r, f.Titles) {
+		addRemark(&f, p.w.text)
 		useFolderTitles(r, &f, self, saysMore && p.namesOneEpisode(r, &f))
 	} else {
 		addFolderTitles(r, &f)
@@ -330,6 +331,20 @@ func (p *titleStage) isRelease(r, f *Release) bool {
 	isShow := len(r.Episodes) > 0 && len(r.Title) > 4 && !p.w.isDotted && f.Year == 0 && !r.Folder.Extra
 	at := p.marks.episodeSpan
 	return at.empty() && p.tags.hasMediaTag && !isShow || !at.empty() && (p.tags.hasMediaTag || !p.numbers.bareEpisode)
+}
+
+// addRemark adds the remark after the title if it may tell works apart: "Title (Live Action)", not "Title (Watched)".
+func addRemark(f *Release, folder string) {
+	if len(f.Titles) < 2 || !strings.Contains(folder, f.Title+" ("+f.Titles[1].Text+")") {
+		return
+	}
+	for _, w := range strings.Fields(f.Titles[1].Text) {
+		if l := strings.ToLower(w); !isLetter(w[0]) || w[1:] != l[1:] || wordSets()["decoration"][l] { // "SubsPlease"
+			return
+		}
+	}
+	f.Title += " (" + f.Titles[1].Text + ")"
+	f.Titles = slices.Insert(f.Titles, 0, Title{Text: f.Title, Lang: f.Titles[0].Lang, From: f.Titles[0].From})
 }
 
 // namesOneEpisode reports whether a folder says which episode the file is. "更新至12集" says how many episodes were out at
