@@ -42,9 +42,6 @@ func newCall(ctx context.Context, l *Limiter, maxHold time.Duration) *call {
 	return &call{Request: requestFrom(ctx).Request, l: l, attempt: 1, maxHold: maxHold, waitingSince: time.Now()}
 }
 
-func (c *call) pauseClock()  { c.Waited, c.waitingSince = c.waitedTotal(), time.Time{} }
-func (c *call) resumeClock() { c.waitingSince = time.Now() }
-
 func (c *call) waitedTotal() time.Duration {
 	if c.waitingSince.IsZero() {
 		return c.Waited

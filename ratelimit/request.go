@@ -55,14 +55,8 @@ type tryRecord struct {
 func (t *Tries) Share() *Tries {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.share()
+	t.records = cmp.Or(t.records, new(sync.Map))
 	return &Tries{records: t.records}
-}
-
-func (t *Tries) share() {
-	if t.records == nil {
-		t.records = new(sync.Map)
-	}
 }
 
 // With begins an attempt. With the returned context, a [Transport] sends each request only once.
@@ -101,7 +95,7 @@ func (t *Tries) record(req *http.Request) (m tryRecord, failedAttempts int) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.share()
+	t.records = cmp.Or(t.records, new(sync.Map))
 	v, _ := t.records.Load(requestKeyOf(req))
 	m, _ = v.(tryRecord)
 	if failedAttempts = t.failedAttempts; t.counted {

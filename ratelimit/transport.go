@@ -83,7 +83,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 			return nil, err
 		}
-		c.pauseClock()
+		c.Waited, c.waitingSince = c.waitedTotal(), time.Time{} // the clock stands while the request is under way
 		resp, e, err := t.send(c, permit, req)
 		outcome := e.Outcome
 		if e.Key != KeyUnknown && permit.choice.Account != "" && permit.choice.Why != core.ByTest && isRepeatable(req) {
@@ -164,7 +164,7 @@ func (t *Transport) send(c *call, p *Permit, req *http.Request) (*http.Response,
 	start := time.Now()
 	resp, body, err := t.exchange(req.WithContext(ctx))
 	e := Event{Latency: time.Since(start)}
-	c.resumeClock()
+	c.waitingSince = time.Now()
 	given := req.Context().Err()
 	if err != nil && resp != nil && given == nil && resp.StatusCode/100 != 2 {
 		err = nil // keep the status and the part of the body that was read

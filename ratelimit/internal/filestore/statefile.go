@@ -71,18 +71,14 @@ func appendFrame(dst []byte, sequence, writer uint64, payload []byte) []byte {
 
 // decodeHeader reads the first headerSize bytes of a copy. The error is [shared.ErrNewer] or errNoValidCopy.
 func decodeHeader(b []byte) (header, error) {
-	if len(b) < headerSize || string(b[:8]) != magic {
+	if len(b) < headerSize || string(b[:8]) != magic ||
+		binary.LittleEndian.Uint32(b[12:]) != crc32.Checksum(b[:12], castagnoli) {
 		return header{}, errNoValidCopy
 	}
-	if binary.LittleEndian.Uint32(b[12:]) != crc32.Checksum(b[:12], castagnoli) {
-		return header{}, errNoValidCopy
-	}
-	if v := binary.LittleEndian.Uint32(b[8:]); v > formatVersion {
+	switch version := binary.LittleEndian.Uint32(b[8:]); {
+	case version > formatVersion:
 		return header{}, shared.ErrNewer
-	} else if v != formatVersion {
-		return header{}, errNoValidCopy
-	}
-	if binary.LittleEndian.Uint32(b[60:]) != crc32.Checksum(b[:60], castagnoli) {
+	case version < formatVersion, binary.LittleEndian.Uint32(b[60:]) != crc32.Checksum(b[:60], castagnoli):
 		return header{}, errNoValidCopy
 	}
 	h := header{
