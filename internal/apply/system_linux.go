@@ -46,7 +46,7 @@ func retrySyscall(operation, name string, call func() error) error {
 func (System) Open(path string) (Dir, error) { return openDir(unix.AT_FDCWD, path) }
 
 func openDir(at int, name string) (Dir, error) {
-	fd, err := fsx.OpenAt(at, name, unix.O_NOFOLLOW|unix.O_NONBLOCK)
+	fd, err := fsx.OpenAt(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -223,13 +223,9 @@ func (d *linuxDir) OpenForReading(name string) (File, error) { return d.openFile
 
 // openFile opens a regular file. Without O_NONBLOCK, the call would wait if a pipe had the name.
 func (d *linuxDir) openFile(name string, flags int) (File, error) {
-	fd := -1
-	err := fsx.RetryEINTR(func() (err error) {
-		fd, err = unix.Openat(d.fd, name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600)
-		return err
-	})
+	fd, err := fsx.OpenAt(d.fd, name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 	if err != nil {
-		return nil, wrapPathError("open", name, err)
+		return nil, err
 	}
 	f := &linuxFile{os.NewFile(uintptr(fd), name)}
 	if info, err := f.Stat(); err != nil || info.Type != organize.TypeRegular {
@@ -262,10 +258,8 @@ func (f *linuxFile) Clone(from File) error {
 func (f *linuxFile) CopyMetadata(from File, info Info, owner bool) (whole bool, err error) {
 	fd := int(f.Fd())
 	whole = copyAttributes(int(from.(*linuxFile).Fd()), fd)
-	if owner {
-		if unix.Fchown(fd, int(info.UID), int(info.GID)) != nil { // a network share, or an owner unknown in a container
-			whole, info.Mode = false, info.Mode&0o777
-		}
+	if owner && unix.Fchown(fd, int(info.UID), int(info.GID)) != nil { // on a network share, or unknown in a container
+		whole, info.Mode = false, info.Mode&0o777
 	}
 	if err := retrySyscall("chmod", f.Name(), func() error { return unix.Fchmod(fd, info.Mode) }); err != nil {
 		return false, err

@@ -19,10 +19,10 @@ func RetryEINTR(call func() error) error {
 	}
 }
 
-// OpenAt opens a folder by its name in an open folder, or by its path if at is unix.AT_FDCWD.
-func OpenAt(at int, name string, flags int) (fd int, err error) {
+// OpenAt opens something by its name in an open folder, or by its path if at is unix.AT_FDCWD. mode is for a new file.
+func OpenAt(at int, name string, flags int, mode uint32) (fd int, err error) {
 	err = RetryEINTR(func() error {
-		fd, err = unix.Openat(at, name, flags|unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		fd, err = unix.Openat(at, name, flags|unix.O_CLOEXEC, mode)
 		return err
 	})
 	if err != nil {
