@@ -69,8 +69,9 @@ func (f *factory) openLogs(cfg *config.Config, stderr io.Writer, service bool) (
 	return out, nil
 }
 
-func (l *logs) logEnd(s report.Summary, err error) {
-	status, event := exitStatusOf(err, true), "end"
+// end logs the end of the run and closes the log file. It adds the error of closing to that of the run.
+func (l *logs) end(s *report.Summary, err *error) {
+	status, event := exitStatusOf(*err, true), "end"
 	if status == exitInterrupted || status == exitTerminated {
 		event = "interrupted"
 	}
@@ -79,6 +80,7 @@ func (l *logs) logEnd(s report.Summary, err error) {
 		slog.Int("unmatched", s.Unmatched), slog.Int("pending", s.Pending), slog.Int("skipped", s.Skipped),
 		slog.Int("errors", s.Errors), slog.Int64("requests", s.Requests),
 		slog.Duration("elapsed", time.Duration(s.ElapsedMS)*time.Millisecond), slog.Int("exit", status))
+	*err = errors.Join(*err, l.file.Close())
 }
 
 func otherOwnerNote(err error) lang.Text {

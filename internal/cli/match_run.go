@@ -34,10 +34,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 		return err
 	}
 	var summary report.Summary
-	defer func() {
-		logs.logEnd(summary, err)
-		err = errors.Join(err, logs.file.Close())
-	}()
+	defer logs.end(&summary, &err)
 	options := app.Options{
 		Offline: o.offline, Refresh: o.refresh, SkipDecisionCache: o.explain,
 		Warn: logs.warn, Warned: o.warned, Log: logs.handler,

@@ -117,10 +117,7 @@ func withApp(ctx context.Context, f *factory, cfg *config.Config, offline bool, 
 		return err
 	}
 	var summary report.Summary
-	defer func() {
-		logs.logEnd(summary, err)
-		err = errors.Join(err, logs.file.Close())
-	}()
+	defer logs.end(&summary, &err)
 	run, err := app.Open(cfg, app.Options{Offline: offline, Warn: logs.warn, Log: logs.handler})
 	if err != nil {
 		return err
