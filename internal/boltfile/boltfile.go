@@ -135,8 +135,7 @@ func (d *DB) Guard(fn func() error) error {
 // releases the file lock but not the memory mapping.
 func (d *DB) Close() error {
 	if !d.hasPanicked {
-		err := recoverFaults(d.DB.Close)
-		if !errors.As(err, new(*faultError)) {
+		if err := recoverFaults(d.DB.Close); !errors.As(err, new(*faultError)) {
 			return err
 		}
 	}

@@ -206,8 +206,7 @@ func (w *watchRun) resume(ctx context.Context) bool {
 // empty mount point must not become the library.
 func (w *watchRun) targetsAvailable() bool {
 	for _, root := range w.targets {
-		err := watch.CheckSame(root)
-		if err != nil {
+		if err := watch.CheckSame(root); err != nil {
 			w.warnOnce(root.Path, func() { w.f.warn("%v; waiting until it is back", err) })
 			return false
 		}

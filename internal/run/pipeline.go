@@ -124,7 +124,7 @@ func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) e
 						return err
 					}
 				}
-				p.Counts.Files.Add(max(1, int64(len(part.Files)))) // before Walked can become true
+				p.Counts.Files.Add(places) // before Walked can become true
 				found <- part
 			}
 			return work.Err()

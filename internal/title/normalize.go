@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/wordlist"
 )
 
@@ -220,11 +221,7 @@ var letterTables = sync.OnceValue(func() letterTable {
 		return of
 	}
 	jamo := func(kind string) []string {
-		out := list.Words(kind)
-		for i, w := range out {
-			out[i] = strings.TrimPrefix(w, "-")
-		}
-		return out
+		return slicesx.Map(list.Words(kind), func(w string) string { return strings.TrimPrefix(w, "-") })
 	}
 	return letterTable{
 		kana: forms("kana"), small: forms("small"), folded: forms("plain"),

@@ -189,8 +189,7 @@ func (m *Memory) folderItem(f *Folder, l *SeriesList, now time.Time) cache.Item 
 
 func (m *Memory) decodeList(b []byte, f *Folder) *SeriesList {
 	r := wire.Reader(b)
-	content := m.contentDigest(f)
-	if !bytes.Equal(r.Take(len(content)), content[:]) {
+	if content := m.contentDigest(f); !bytes.Equal(r.Take(len(content)), content[:]) {
 		return nil
 	}
 	n := r.Count(0, math.MaxInt)
