@@ -244,7 +244,7 @@ func (f *folder) existingVideos() map[float64][]*existingVideo {
 				if r.SeasonPart() > 0 && len(r.Episodes) > 0 {
 					f.parsedVideos[anyPart] = append(f.parsedVideos[anyPart], &e)
 				}
-				for _, n := range append([]float64{anyNumber}, r.Episodes...) {
+				for _, n := range slices.Concat([]float64{anyNumber}, r.Episodes, r.Overall) {
 					f.parsedVideos[n] = append(f.parsedVideos[n], &e)
 				}
 				if title, n := splitCounted(item.Name); n > 0 && len(r.Episodes) == 0 {
@@ -314,6 +314,9 @@ func (d *folderIndex) holdsEpisode(f *folder, e *existingVideo, v *video, below 
 	if holds, known := d.holdsInPart(v, e, season); known {
 		return holds
 	}
+	if holds, known := d.holdsByOverall(v, e, season); known {
+		return holds
+	}
 	switch {
 	case season < 0:
 		return below != "" && (isNumberInName && v.namesSequelOf(e) || absolute.Season == 1 && has(absolute) &&
@@ -342,6 +345,26 @@ func (d *folderIndex) holdsInPart(v *video, e *existingVideo, season int) (holds
 		at := 1 + slices.Index(d.details(v.work.Entry).Cours[season][part-1], n)
 		return at > 0 && (slices.Contains(e.Episodes, float64(at)) || slices.Contains(e.Episodes, float64(n)))
 	}), true
+}
+
+// holdsByOverall reports whether a video holds an episode of v by its number over all seasons, as in "S05E02 - 093",
+// whose season may be TVDB's. known is false if TMDB has its season and number too, in the same season or nearby: then
+// these count, as in match.
+func (d *folderIndex) holdsByOverall(v *video, e *existingVideo, season int) (holds, known bool) {
+	if len(e.Overall) == 0 || len(e.Overall) != len(e.Episodes) {
+		return false, false
+	}
+	regular := slices.DeleteFunc(slices.Clone(d.details(v.work.Entry).Episodes), func(at nfo.Episode) bool {
+		return at.Season == 0
+	})
+	i, stated := int(e.Overall[0])-1, slices.IndexFunc(regular, func(at nfo.Episode) bool {
+		return at.Season == season && float64(at.Number) == e.Episodes[0]
+	})
+	const maxRecaps = 3
+	if i >= len(regular) || stated >= 0 && (regular[i].Season == season || max(i-stated, stated-i) <= maxRecaps) {
+		return false, false
+	}
+	return regular[i].Season == v.work.Season && slices.Contains(v.work.Episodes, regular[i].Number), true
 }
 
 // mayCount reports whether the number of a video in the folder of v's season may be the season's own, and whether it
@@ -404,6 +427,15 @@ func (d *folderIndex) seasonOf(v *video, e *existingVideo, below string) int {
 		if !known {
 			season = seasonOf(v.entry.folder.path, name)
 			known = season >= 0
+		}
+	}
+	if bare := titleKey(strings.TrimRight(e.Title, "0123456789IVXⅡⅢⅣⅤ"), ""); !known && bare != e.titleKey {
+		for _, title := range slices.Concat(v.titles(), d.details(v.work.Entry).Titles) {
+			if titleKey(title, "") == bare { // another title of the show, with a number: "Romaji Title II"
+				if n := seasonOf(title, e.Title); d.hasEpisode(v, n, 1) {
+					return n
+				}
+			}
 		}
 	}
 	if !known && finalSeason().MatchString(e.Title) {

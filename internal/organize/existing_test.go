@@ -1215,6 +1215,46 @@ func TestThePartsOfALibrarysSeasonGetNoDuplicates(t *testing.T) {
 	}
 }
 
+// The numbers of Sonarr's anime format are TVDB's season and episode, and the number over all seasons.
+func TestAnEpisodeOfTheLibraryIsFoundByOtherNumbers(t *testing.T) {
+	const lib = "/out/Show (2020) [tmdbid-1]/"
+	details := &nfo.Entry{Titles: []string{"Misemono"}}
+	for n := range 30 {
+		details.Episodes = append(details.Episodes, nfo.Episode{Season: 1, Number: n + 1})
+	}
+	for n := range 24 {
+		details.Episodes = append(details.Episodes, nfo.Episode{Season: 2, Number: n + 1}, nfo.Episode{Number: n + 1})
+	}
+	for _, row := range []struct {
+		library         string
+		season, episode int
+		exists          bool
+	}{
+		{"Season 05/Show - S05E02 - 023 - Foo [HDTV-720p].mkv", 1, 23, true},
+		{"Season 05/Show - S05E02 - 023 - Foo [HDTV-720p].mkv", 1, 2, false},
+		{"Season 02/Show - S02E02 - 014 - Foo.mkv", 1, 14, true},
+		{"Season 02/Show - S02E02 - 014 - Foo.mkv", 2, 2, false},
+		{"Season 02/Show - S02E02 - 032 - Foo.mkv", 2, 2, true},
+		{"Season 02/Show - S02E02 - 034 - Foo.mkv", 2, 2, true}, // TVDB counts recaps
+		{"Season 02/Show - S02E02 - 034 - Foo.mkv", 2, 4, false},
+		{"Season 09/Show - S09E02 - 093 - Foo.mkv", 1, 23, false},
+		{"[G] Misemono II - 03 [1080p].mkv", 2, 3, true},
+		{"[G] Misemono 2 - 03.mkv", 2, 3, true},
+		{"[G] Misemono 2 - 03.mkv", 1, 3, false},
+		{"[G] Misemono 3 - 03.mkv", 1, 3, true}, // TMDB has no third season
+	} {
+		t.Run(fmt.Sprintf("%s S%02dE%02d", row.library, row.season, row.episode), func(t *testing.T) {
+			p := NewPlanner(options(t, "jellyfin"), tree("/in/a.mkv", lib+row.library))
+			r := tv("/in/a.mkv", row.season, row.episode)
+			p.Add(&r)
+			lines := planLines(p.Plan(func(Entry) *nfo.Entry { return details }))
+			if exists := strings.HasPrefix(lines[0], "exists"); exists != row.exists {
+				t.Error(lines)
+			}
+		})
+	}
+}
+
 // A season's folder may have thousands of videos, and a new release of each may arrive.
 func BenchmarkASeasonOfThousands(b *testing.B) {
 	var paths []string

@@ -85,6 +85,9 @@ func (f *folder) find(name string) *Item {
 
 // findSimilar returns the entries whose names are equal to name after FoldName.
 func (f *folder) findSimilar(name string) []*Item {
+	if len(f.items) == 0 {
+		return nil
+	}
 	if f.byFoldedName == nil {
 		f.byFoldedName = make(map[string][]*Item, len(f.items))
 		for i := range f.items {
