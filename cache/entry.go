@@ -282,13 +282,9 @@ func (a answer) response(req *http.Request) *http.Response {
 		h.Set("Age", strconv.Itoa(int(a.age/time.Second)))
 	}
 	return &http.Response{
-		Status:     fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)),
-		StatusCode: a.status,
-		Proto:      "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header:        h,
-		Body:          io.NopCloser(bytes.NewReader(a.body)),
-		ContentLength: int64(len(a.body)),
-		Request:       req,
+		Status: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)), StatusCode: a.status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: h, Body: io.NopCloser(bytes.NewReader(a.body)), ContentLength: int64(len(a.body)), Request: req,
 	}
 }
 

@@ -120,9 +120,7 @@ func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String
 
 // Response is the HTTP response behind a value. Its body is already read and closed, and its Request is a copy without
 // credentials; the headers are unchanged.
-type Response struct {
-	*http.Response
-}
+type Response struct{ *http.Response }
 
 // fetch requests path and returns the decoded value. The type T must be the one in the endpoints table.
 func fetch[T any](ctx context.Context, c *Client, path string, q *query) (*T, *Response, error) {

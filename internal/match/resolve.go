@@ -82,10 +82,8 @@ func (r *Resolver) ResolveAmong(ctx context.Context, s Series, hits []Hit) Resol
 	j.addStep("group", nil, "%s", seriesText(s))
 	for _, h := range hits {
 		if r.Options.Kind == "" || r.Options.Kind == h.Kind {
-			j.pool = append(
-				j.pool,
-				scoreContender(j.series, contender{hit: h, fromCaller: true, otherKind: j.isOtherKind(h.Kind)}),
-			)
+			c := contender{hit: h, fromCaller: true, otherKind: j.isOtherKind(h.Kind)}
+			j.pool = append(j.pool, scoreContender(j.series, c))
 		}
 	}
 	for i := len(j.pool) - 1; i >= 0; i-- {

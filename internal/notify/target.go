@@ -49,11 +49,9 @@ func send(ctx context.Context, client *http.Client, t *config.NotifyTarget, n *N
 	case "plex":
 		return c.refreshPlex(folders)
 	case "kodi":
-		var errs []error
-		for _, folder := range folders {
-			errs = append(errs, c.kodi("VideoLibrary.Scan", map[string]any{"directory": strings.TrimSuffix(folder, "/") + "/"}))
-		}
-		return errors.Join(errs...)
+		return errors.Join(slicesx.Map(folders, func(folder string) error {
+			return c.kodi("VideoLibrary.Scan", map[string]any{"directory": strings.TrimSuffix(folder, "/") + "/"})
+		})...)
 	case "ntfy":
 		return c.do(http.MethodPost, "", strings.NewReader(n.Text), http.Header{
 			"Title": {mime.QEncoding.Encode("utf-8", n.title())},

@@ -12,9 +12,7 @@ import (
 )
 
 // PlanError lists all problems in a plan's text, in the order of its lines.
-type PlanError struct {
-	Problems []LineProblem
-}
+type PlanError struct{ Problems []LineProblem }
 
 // LineProblem is a problem in one line of a plan's text.
 type LineProblem struct {

@@ -81,10 +81,7 @@ func NewWriter(format Format, w io.Writer, opts Options) (Writer, error) {
 		}, nil
 	case FormatNDJSON:
 		return &jsonWriter{
-			bufferedWriter: newBufferedWriter(w, ""),
-			explain:        opts.Explain,
-			afterRecord:    "\n",
-			afterSummary:   "\n",
+			bufferedWriter: newBufferedWriter(w, ""), explain: opts.Explain, afterRecord: "\n", afterSummary: "\n",
 		}, nil
 	case FormatCSV:
 		return newCSV(w, opts), nil

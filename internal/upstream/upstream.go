@@ -44,10 +44,7 @@ func New(limits Limits, seed uint64) (*Behaviour, error) {
 		return nil, err
 	}
 	return &Behaviour{
-		seed:            seed,
-		limits:          limits,
-		limiter:         limits.NewLimiter(),
-		recentlyAllowed: map[string][]time.Time{},
+		seed: seed, limits: limits, limiter: limits.NewLimiter(), recentlyAllowed: map[string][]time.Time{},
 	}, nil
 }
 

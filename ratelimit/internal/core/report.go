@@ -173,9 +173,7 @@ type record struct {
 }
 
 // window holds the newest answers, from which error ratios are computed.
-type window struct {
-	records []record
-}
+type window struct{ records []record }
 
 // Counts are the numbers of answers in a window by kind. Client errors are not in the window, because they say nothing
 // about the upstream.
