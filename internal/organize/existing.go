@@ -311,10 +311,7 @@ func (d *folderIndex) holdsEpisode(f *folder, e *existingVideo, v *video, below 
 	named, absolute := &v.named, cmp.Or(v.orders.In(orders.Absolute), &v.named)
 	joined := 100*named.Season + named.Episodes[0] // as in "Season 1/103.mkv"
 	season, isNumberInName := d.seasonOf(v, e, below), slices.ContainsFunc(v.episodesInName, isOf)
-	if holds, known := d.holdsInPart(v, e, season); known {
-		return holds
-	}
-	if holds, known := d.holdsByOverall(v, e, season); known {
+	if holds, known := d.holdsByOtherNumber(v, e, season); known {
 		return holds
 	}
 	switch {
@@ -334,12 +331,13 @@ func (d *folderIndex) holdsEpisode(f *folder, e *existingVideo, v *video, below 
 	return isOwn && has(named) || isAbsolute && has(absolute)
 }
 
-// holdsInPart reports whether a video whose name says a part of a season holds an episode of v. Its number may count
-// from 1 in the part, or on from the part before. known is false if TMDB's season has no such part.
-func (d *folderIndex) holdsInPart(v *video, e *existingVideo, season int) (holds, known bool) {
+// holdsByOtherNumber reports whether a video holds an episode of v by its number in a part of a season, or over all
+// seasons. Its number in the part may count from 1, or on from the part before. known is false if its name has no such
+// number, or TMDB's season no such part.
+func (d *folderIndex) holdsByOtherNumber(v *video, e *existingVideo, season int) (holds, known bool) {
 	part := e.SeasonPart()
 	if part < 1 || part > len(d.details(v.work.Entry).Cours[season]) {
-		return false, false
+		return d.holdsByOverall(v, e, season)
 	}
 	return season == v.named.Season && slices.ContainsFunc(v.named.Episodes, func(n int) bool {
 		at := 1 + slices.Index(d.details(v.work.Entry).Cours[season][part-1], n)
