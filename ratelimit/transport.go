@@ -247,11 +247,7 @@ func (t *Transport) exchange(req *http.Request) (*http.Response, []byte, error) 
 		return nil, nil, err
 	}
 	t.http1.Store(req.URL.Host, resp.ProtoMajor == 1)
-	limit := t.MaxBody
-	if limit <= 0 {
-		limit = 32 << 20
-	}
-	body, err := readAll(resp, limit)
+	body, err := readAll(resp, cmp.Or(max(t.MaxBody, 0), 32<<20))
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	if req.Method != http.MethodHead {
 		resp.ContentLength = int64(len(body))

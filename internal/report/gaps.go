@@ -235,11 +235,8 @@ func (s *GapSummary) Add(gaps []Gap) {
 		}
 		lacks = lacks || g.Unknown || len(g.Missing) > 0
 		s.Missing += len(g.Missing)
-		for i, c := range g.Duplicates {
-			if i == 0 || g.Duplicates[i-1].Episode != c.Episode {
-				s.Duplicates++
-			}
-		}
+		sameEpisode := func(a, b EpisodeFile) bool { return a.Episode == b.Episode }
+		s.Duplicates += len(slices.CompactFunc(slices.Clone(g.Duplicates), sameEpisode))
 	}
 	if !lacks {
 		s.Complete++
