@@ -252,11 +252,9 @@ func applyProgressText(p apply.Progress, elapsed time.Duration, room int) string
 	parts := []statusPart{{text: lang.Textf("%d/%d files", p.Files, p.FilesTotal), weight: 9}}
 	if p.BytesTotal > 0 {
 		rate := float64(p.Bytes) / max(elapsed.Seconds(), 0.1)
-		parts = append(
-			parts,
+		parts = append(parts,
 			statusPart{text: lang.Textf("%s of %s copied", ui.Size(p.Bytes), ui.Size(p.BytesTotal)), weight: 8},
-			statusPart{text: lang.Textf("%s/s", ui.Size(int64(rate))), weight: 3},
-		)
+			statusPart{text: lang.Textf("%s/s", ui.Size(int64(rate))), weight: 3})
 	}
 	parts = append(parts, statusPart{text: elapsedText(elapsed), weight: 2})
 	if left := estimateRemaining(p, elapsed); elapsed >= minEstimateTime && left > 0 {

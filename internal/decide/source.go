@@ -170,25 +170,21 @@ func originOf(resp *tmdb.Response) match.Origin {
 }
 
 func tvHits(rows []tmdb.TVRow) []match.Hit {
-	hits := make([]match.Hit, len(rows))
-	for i, r := range rows {
-		hits[i] = match.Hit{
+	return slicesx.Map(rows, func(r tmdb.TVRow) match.Hit {
+		return match.Hit{
 			Kind: match.TV, ID: r.ID, Title: r.Name, OriginalTitle: r.OriginalName, OriginalLanguage: r.OriginalLanguage,
 			Year: match.YearOf(r.FirstAirDate), Genres: r.GenreIDs, Popularity: r.Popularity,
 		}
-	}
-	return hits
+	})
 }
 
 func movieHits(rows []tmdb.MovieRow) []match.Hit {
-	hits := make([]match.Hit, len(rows))
-	for i, r := range rows {
-		hits[i] = match.Hit{
+	return slicesx.Map(rows, func(r tmdb.MovieRow) match.Hit {
+		return match.Hit{
 			Kind: match.Movie, ID: r.ID, Title: r.Title, OriginalTitle: r.OriginalTitle, OriginalLanguage: r.OriginalLanguage,
 			Year: match.YearOf(r.ReleaseDate), Genres: r.GenreIDs, Popularity: r.Popularity,
 		}
-	}
-	return hits
+	})
 }
 
 func tvEntry(d *tmdb.TVDetails) *match.Entry {

@@ -31,10 +31,9 @@ func csvCells(r *Record) []string {
 	if r.Season != nil {
 		season = strconv.Itoa(*r.Season)
 	}
-	candidates := make([]string, len(r.Candidates)) // each "tv/123 0.41"
-	for i, c := range r.Candidates {
-		candidates[i] = c.Ref() + " " + formatConfidence(&c.Confidence)
-	}
+	candidates := slicesx.Map(r.Candidates, func(c Candidate) string { // each "tv/123 0.41"
+		return c.Ref() + " " + formatConfidence(&c.Confidence)
+	})
 	return []string{
 		r.Path, string(r.Status), formatConfidence(r.Confidence), r.Kind, ui.Number(r.TMDBID), r.Title, r.OriginalTitle,
 		ui.Number(r.Year), season, ui.Numbers(r.Episodes, " "), // a dash would make a date of them, a comma two cells

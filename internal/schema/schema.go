@@ -128,12 +128,9 @@ func OpenAPI(title, version, key string, errorBody any, operations []Operation) 
 	}
 	paths := Schema{}
 	for _, o := range operations {
-		var parameters []Schema
-		for _, name := range pathParameter.FindAllStringSubmatch(o.Path, -1) {
-			parameters = append(parameters, Schema{
-				"name": name[1], "in": "path", "required": true, "schema": Schema{"type": "string"},
-			})
-		}
+		parameters := slicesx.Map(pathParameter.FindAllStringSubmatch(o.Path, -1), func(name []string) Schema {
+			return Schema{"name": name[1], "in": "path", "required": true, "schema": Schema{"type": "string"}}
+		})
 		for _, name := range o.Query {
 			parameters = append(parameters, Schema{"name": name, "in": "query", "schema": Schema{"type": "string"}})
 		}

@@ -318,10 +318,8 @@ func (r *Result) totalRows() [][2]string {
 	}
 	if len(r.Processes) > 1 {
 		parts := slicesx.Map(r.Processes, func(s ProcessCounts) string { return strconv.Itoa(s.Good) })
-		rows = append(rows, [2]string{
-			"fairness",
-			fmt.Sprintf("%.3f (good answers: %s)", t.Fairness, strings.Join(parts, ", ")),
-		})
+		fairness := fmt.Sprintf("%.3f (good answers: %s)", t.Fairness, strings.Join(parts, ", "))
+		rows = append(rows, [2]string{"fairness", fairness})
 	}
 	var states []string
 	for _, s := range machine.States() {

@@ -50,17 +50,14 @@ type answer struct {
 const never = time.Duration(math.MaxInt64)
 
 func newServer(c *Config) (*server, error) {
-	if err := Check(c.Scenario); err != nil {
-		return nil, err
-	}
-	if err := c.Latency.Validate(); err != nil {
+	if err := cmp.Or(Check(c.Scenario), c.Latency.Validate()); err != nil {
 		return nil, err
 	}
 	b, err := upstream.New(c.Limits, c.Seed)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = b.Apply(c.Scenario, startTime)
 	}
-	if err := b.Apply(c.Scenario, startTime); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return &server{b, c.Latency, rand.New(rand.NewPCG(c.Seed, 1))}, nil //nolint:gosec // must be reproducible
