@@ -114,11 +114,7 @@ func (x *execution) completeOutcome(out *Outcome, err error) (*Outcome, error) {
 }
 
 func (x *execution) results() []Result {
-	out := make([]Result, len(x.run.Ops))
-	for i := range x.run.Ops {
-		out[i] = x.run.result(&x.run.Ops[i])
-	}
-	return out
+	return slicesx.Map(x.run.Ops, func(o op) Result { return x.run.result(&o) })
 }
 
 func (r *run) result(o *op) Result {

@@ -222,10 +222,7 @@ func templateError(cfg *config.Config, err error) error {
 	names := map[string]string{t.Show: "show", t.Season: "season", t.Movie: "movie", t.Episode: "episode"}
 	reason := lang.Textf("%s, at character %d", bad.Problem, bad.Position)
 	if bad.Field != "" {
-		var fields []string
-		for _, f := range organize.Fields() {
-			fields = append(fields, f.Name)
-		}
+		fields := mapped(organize.Fields(), func(f organize.Field) string { return f.Name })
 		if near, found := config.Nearest(bad.Field, fields); found {
 			reason = lang.Textf("%s; did you mean %s?", reason, "{"+near+"}")
 		}

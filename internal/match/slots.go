@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/anivault/anivault/internal/slicesx"
 )
 
 // The gaps between air dates that end a run of episodes. Between two seasons, there are usually two or more cours
@@ -65,10 +67,7 @@ func (s Season) Parts() (parts [][]int) {
 func (e *Entry) Cours() map[int][][]int {
 	cours := map[int][][]int{}
 	for _, run := range splitRuns(regularSlots(e), courPause) {
-		var numbers []int
-		for _, at := range run {
-			numbers = append(numbers, at.episode.Number)
-		}
+		numbers := slicesx.Map(run, func(at slot) int { return at.episode.Number })
 		cours[run[0].season] = append(cours[run[0].season], numbers)
 	}
 	return cours

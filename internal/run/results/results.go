@@ -23,6 +23,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/wire"
 )
 
@@ -137,10 +138,7 @@ func (l *SeriesList) Add(k Key, files []int) {
 // Even with an error, the lists returned are valid.
 func (m *Memory) Lists(ctx context.Context, folders []Folder) ([]*SeriesList, error) {
 	lists := make([]*SeriesList, len(folders))
-	keys := make([]string, len(folders))
-	for i := range folders {
-		keys[i] = m.folderKey(&folders[i]).storeKey()
-	}
+	keys := slicesx.Map(folders, func(f Folder) string { return m.folderKey(&f).storeKey() })
 	items, err := m.store.GetBatch(ctx, keys)
 	for i, item := range items {
 		if i < len(folders) && item.Key == keys[i] {
