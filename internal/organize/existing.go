@@ -346,23 +346,27 @@ func (d *folderIndex) holdsByOtherNumber(v *video, e *existingVideo, season int)
 }
 
 // holdsByOverall reports whether a video holds an episode of v by its number over all seasons, as in "S05E02 - 093",
-// whose season may be TVDB's. known is false if TMDB has its season and number too, in the same season or nearby: then
-// these count, as in match.
+// whose season may be TVDB's. known is false if its season and number are also TMDB's, in the same season or nearby:
+// then these count, as in match.
 func (d *folderIndex) holdsByOverall(v *video, e *existingVideo, season int) (holds, known bool) {
-	if len(e.Overall) == 0 || len(e.Overall) != len(e.Episodes) {
+	absolute := v.orders.In(orders.Absolute)
+	if len(e.Overall) == 0 || len(e.Overall) != len(e.Episodes) || absolute == nil {
 		return false, false
 	}
-	regular := slices.DeleteFunc(slices.Clone(d.details(v.work.Entry).Episodes), func(at nfo.Episode) bool {
-		return at.Season == 0
-	})
-	i, stated := int(e.Overall[0])-1, slices.IndexFunc(regular, func(at nfo.Episode) bool {
-		return at.Season == season && float64(at.Number) == e.Episodes[0]
-	})
 	const maxRecaps = 3
-	if i >= len(regular) || stated >= 0 && (regular[i].Season == season || max(i-stated, stated-i) <= maxRecaps) {
-		return false, false
+	n, stated, earlier := int(e.Overall[0]), int(e.Episodes[0]), absolute.Episodes[0]-v.work.Episodes[0]
+	if season == v.work.Season && d.hasEpisode(v, season, stated) {
+		return false, !d.hasEpisode(v, season, n-earlier) && max(n-earlier-stated, earlier+stated-n) > maxRecaps
 	}
-	return regular[i].Season == v.work.Season && slices.Contains(v.work.Episodes, regular[i].Number), true
+	between, position := 0, func(season, n int) int { return 10_000*season + n }
+	from, to := position(season, stated), position(v.work.Season, v.work.Episodes[0])
+	for _, at := range d.details(v.work.Entry).Episodes {
+		if p := position(at.Season, at.Number); at.Season > 0 && min(from, to) < p && p <= max(from, to) {
+			between++
+		}
+	}
+	holds = slices.Contains(absolute.Episodes, n) && (between > maxRecaps || !d.hasEpisode(v, season, stated))
+	return holds, holds
 }
 
 // mayCount reports whether the number of a video in the folder of v's season may be the season's own, and whether it

@@ -1241,11 +1241,14 @@ func TestAnEpisodeOfTheLibraryIsFoundByOtherNumbers(t *testing.T) {
 		{"[G] Misemono II - 03 [1080p].mkv", 2, 3, true},
 		{"[G] Misemono 2 - 03.mkv", 2, 3, true},
 		{"[G] Misemono 2 - 03.mkv", 1, 3, false},
-		{"[G] Misemono 3 - 03.mkv", 1, 3, true}, // TMDB has no third season
+		{"[G] Misemono 3 - 03.mkv", 1, 3, true},                  // TMDB has no third season
+		{"Season 02/Show - S02E28 - 058 - Foo.mkv", 2, 28, true}, // TMDB lacks S02E28
+		{"Season 02/Show - S02E26 - 048 - Foo.mkv", 2, 18, true},
 	} {
 		t.Run(fmt.Sprintf("%s S%02dE%02d", row.library, row.season, row.episode), func(t *testing.T) {
 			p := NewPlanner(options(t, "jellyfin"), tree("/in/a.mkv", lib+row.library))
 			r := tv("/in/a.mkv", row.season, row.episode)
+			r.Orders = &report.Orders{Absolute: []int{30*(row.season-1) + row.episode}}
 			p.Add(&r)
 			lines := planLines(p.Plan(func(Entry) *nfo.Entry { return details }))
 			if exists := strings.HasPrefix(lines[0], "exists"); exists != row.exists {
