@@ -184,15 +184,20 @@ func readPairs(files []File) []File {
 	return files
 }
 
-// splitPair splits a path at the second number of a pair, "1-10", or at a name's first, "10 Name". says has markers.
+// splitPair splits a path at the second number of a pair, "1-10", or at a name's first, "10 Name", which the folder's
+// title may precede: "Title/Title 10. Name". says has markers.
 func splitPair(r release.Release) (at countedName, says string) {
 	const digits = "0123456789"
-	front := folderOf(r) + "/"
-	if len(r.Name) > 3 && isDigit(r.Name[0]) && isDigit(r.Name[1]) && strings.ContainsAny(r.Name[2:3], " _-") &&
-		!isDigit(r.Name[3]) && (r.Year == 0 || !strings.Contains(r.Name, strconv.Itoa(r.Year))) {
-		at.n, _ = strconv.Atoi(r.Name[:2])
-		return countedName{front, at.n}, front + "E" + r.Name
+	front, rest := folderOf(r)+"/", r.Name
+	if after, isTitled := strings.CutPrefix(r.Name, r.Folder.Title+" "); isTitled {
+		front, rest = front+r.Folder.Title+" ", strings.Replace(after, ". ", " ", 1)
 	}
+	if len(rest) > 3 && isDigit(rest[0]) && isDigit(rest[1]) && strings.ContainsAny(rest[2:3], " _-") &&
+		!isDigit(rest[3]) && (r.Year == 0 || !strings.Contains(r.Name, strconv.Itoa(r.Year))) {
+		at.n, _ = strconv.Atoi(rest[:2])
+		return countedName{front + "/", at.n}, front + "E" + rest
+	}
+	front = folderOf(r) + "/"
 	for i := 1; i+1 < len(r.Name); i++ {
 		if r.Name[i] != '-' || !isDigit(r.Name[i-1]) || !isDigit(r.Name[i+1]) {
 			continue

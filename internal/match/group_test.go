@@ -192,8 +192,11 @@ func TestGroupReadsNumbersThatBeginNames(t *testing.T) {
 	}
 	for pattern, want := range map[string]string{
 		"소금 항구/%02d 첫 %c.mkv": "소금 항구 sunknown tv: 5 of 5", "소금 항구 시즌2/%02d_%c만남.mkv": "소금 항구 s2 tv: 5 of 5",
-		"Salt Harbor/Season 3/%02d-Salt Harbor %c.mkv": "Salt Harbor s3 tv: 5 of 5",
-		"[완결] 소금 항구 (2018) 1080p/%02d 첫 %c.mkv":        "소금 항구 sunknown tv: 5 of 5",
+		"Salt Harbor/Season 3/%02d-Salt Harbor %c.mkv":    "Salt Harbor s3 tv: 5 of 5",
+		"[완결] 소금 항구 (2018) 1080p/%02d 첫 %c.mkv":           "소금 항구 sunknown tv: 5 of 5",
+		"소금 항구/소금 항구 %02d. 첫 %c.mkv":                      "소금 항구 sunknown tv: 5 of 5",
+		"소금 항구 시즌2/소금 항구 %02d 첫 %c.mkv":                   "소금 항구 s2 tv: 5 of 5",
+		"Salt Harbor (2018)/Salt Harbor %02d. The %c.mkv": "Salt Harbor sunknown tv: 5 of 5",
 	} {
 		if got := group([]int{8, 9, 10, 11, 12}, pattern); len(got) != 1 || got[0] != want {
 			t.Errorf("%s: %q, want %q", pattern, got, want)
@@ -203,6 +206,9 @@ func TestGroupReadsNumbersThatBeginNames(t *testing.T) {
 		if got := group(numbers, "Films/%02d Salt Harbors %c.mkv"); !strings.HasSuffix(got[len(got)-1], "movie: 0 of 1") {
 			t.Errorf("%v: %q", numbers, got)
 		}
+	}
+	if got := group([]int{10, 11, 12}, "Salt Harbor/Salt Harbor %d The %c.mkv"); len(got) != 3 { // films, perhaps
+		t.Error(got)
 	}
 }
 

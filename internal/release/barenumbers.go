@@ -109,8 +109,8 @@ var numberRules = []rule[bareNumber, int]{
 	}, notEpisode},
 	{"a padded number before the episode's name", func(b bareNumber) bool {
 		return !b.endsTitle && b.padded &&
-			(b.w.isDotted || b.stage.layout.fansubStyle || b.stage.tags.hasMediaTag || b.gapAfter() == " ") &&
-			b.stage.marks.seasonSpan.empty()
+			(b.w.isDotted || b.stage.layout.fansubStyle || b.stage.tags.hasMediaTag || b.gapAfter() == " " ||
+				b.gapAfter() == ". ") && b.stage.marks.seasonSpan.empty()
 	}, beforeTextScore},
 	{"two digits before the episode's name, after a group", func(b bareNumber) bool {
 		return !b.endsTitle && b.digits == 2 && b.stage.layout.fansubStyle && !b.w.isDotted && b.gapAfter() == " " &&
