@@ -55,8 +55,9 @@ func newHint(s preparedSeries, c scoredContender) Hint {
 	if c.entry == nil {
 		return h
 	}
+	c.match.reading = spelledLike([]reading{c.match.reading}, c.titles)[0]
 	matched := c.match.reading.norm
-	others := slices.DeleteFunc(slices.Clone(s.readings), func(r reading) bool { return r.norm == matched })
+	others := slices.DeleteFunc(spelledLike(s.readings, c.titles), func(r reading) bool { return r.norm == matched })
 	h.findArcs(others, c)
 	if h.Remainder == "" && h.Arc == 0 {
 		h.Remainder = distinguishingSigns(c.match.reading.Text, c.entry)
@@ -85,6 +86,36 @@ func newHint(s preparedSeries, c scoredContender) Hint {
 	}
 	h.Year = cmp.Or(h.Year, s.Year)
 	return h
+}
+
+// spelledLike returns readings with the spaces of the entry's titles: "오징어 게임 리턴즈" for "오징어게임 리턴즈".
+func spelledLike(readings []reading, titles []entryTitle) []reading {
+	out := slices.Clone(readings)
+	for i := range out {
+		r := &out[i]
+		for _, t := range titles {
+			if n := spacedPrefix(r.norm, t.norm); n > 0 && (n == len(r.norm) || r.norm[n] == ' ') && r.norm[:n] != t.norm {
+				r.norm = t.norm + r.norm[n:]
+				r.base, r.sequel = splitSequel(r.norm)
+			}
+		}
+	}
+	return out
+}
+
+// spacedPrefix returns the length of the beginning of norm that is text in another spacing, 0 if there is none.
+func spacedPrefix(norm, text string) int {
+	n := 0
+	for _, b := range []byte(strings.ReplaceAll(text, " ", "")) {
+		if n > 0 && n < len(norm) && norm[n] == ' ' {
+			n++
+		}
+		if n == len(norm) || norm[n] != b {
+			return 0
+		}
+		n++
+	}
+	return n
 }
 
 // findArcs sets Arc, Arcs and Remainder. A text that only repeats or translates the show's title is no arc.

@@ -81,3 +81,26 @@ func TestATitleOfTheFolderKeepsTheNumberOfTheFile(t *testing.T) {
 		}
 	}
 }
+
+func TestATitleInAnotherSpacingWithWordsBehindItIsNotTheFirstSeason(t *testing.T) {
+	for _, row := range []struct{ name, want string }{
+		{"소금 항구의 등대/소금항구의등대 마지막 밤 3화.mp4", "tv 1 -"},
+		{"소금 항구의 등대/소금 항구의 등대 마지막 밤 3화.mp4", "tv 1 -"},
+		{"소금 항구의 등대/소금항구의등대 스페셜 1화.mp4", "tv 1 -"},
+		{"Silver Bell Town/Silver Bell Town Orchard - 05.mkv", "tv 2 S02E05 unsure"},
+		{"Silver Bell Town/SilverBell Town Orchard - 05.mkv", "tv 2 S02E05 unsure"},
+		{"소금 항구의 등대/소금항구의등대 3화.mp4", "tv 1 S01E03"},
+		{"조약 돌/조약 돌 3화.mp4", "tv 3 S01E03"},
+		{"외딴 다리/외딴다리 새벽 등불.mkv", "movie 41 unsure"},
+		{"외딴 다리/외딴다리.mkv", "movie 41"},
+	} {
+		d := decideOne(sequels(), release.Parse(row.name))
+		got := outcome(d)
+		if (d.Kind == Movie || d.Season != nil) && d.Confidence < ConvincingConfidence {
+			got += " unsure"
+		}
+		if got != row.want {
+			t.Errorf("%s: %s (%.3f, %s), want %s", row.name, got, d.Confidence, d.Reason, row.want)
+		}
+	}
+}
