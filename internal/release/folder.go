@@ -19,7 +19,7 @@ var foldersText string
 var folders = wordlist.Sets(foldersText)
 
 // folderKind returns what a folder's lower-case name says about its content, or "" if it may be a title. It ignores the
-// leading number or brackets by which people sort folders of films. Discs and volumes have a number: "disc 2", "vol.3".
+// leading number or brackets by which people sort folders of films.
 func folderKind(w string) string {
 	all := strings.FieldsFunc(w, func(r rune) bool { return strings.ContainsRune("+&,", r) }) // "NCOP+NCED"
 	for _, kind := range []string{"subtitle", "extra", "special"} {
@@ -31,12 +31,21 @@ func folderKind(w string) string {
 	if folders()["film"][strings.TrimRight(strings.TrimLeft(w, "0123456789 .-_[(【"), " ])】")] {
 		return "film"
 	}
-	head := trimTrailingDigits(w)
-	carrier := head != w && folders()["carrier"][strings.TrimRight(head, " .-#")]
-	if carrier || rangeFolder().MatchString(w) || folders()["container"][w] || strings.HasSuffix(w, ":") || len(w) == 1 {
+	if isCarrier(w) || rangeFolder().MatchString(w) || folders()["container"][w] || strings.HasSuffix(w, ":") ||
+		len(w) == 1 {
 		return "container"
 	}
 	return ""
+}
+
+// isCarrier reports whether a folder has the lower-case name and the number of a disc, volume or box: "disc 2", "vol.3",
+// "bd box 1".
+func isCarrier(w string) bool {
+	head := trimTrailingDigits(w)
+	isGap := func(r rune) bool { return strings.ContainsRune(" .-#", r) }
+	words := strings.FieldsFunc(strings.ReplaceAll(head, "blu-ray", "bd"), isGap)
+	other := func(w string) bool { return !folders()["carrier"][w] }
+	return head != w && len(words) > 0 && !slices.ContainsFunc(words, other)
 }
 
 // rangeFolder matches a folder that only says which episodes are in it: "001-050", "51~100".
@@ -138,7 +147,7 @@ func (s *stages) nameInShow(r *Release, self *nameFacts, dirs []string) string {
 	arc := folders()["arc"]
 	isArc := arc[lower] || arc[lower[strings.LastIndexByte(lower, ' ')+1:]] || arc[lower[len(lower)-n:]]
 	if len(show) == 0 || folderKind(above) != "" || !isShow && !unnamed || strings.HasPrefix(text, "시즌") || // "시즌1,2"
-		slices.Contains([]string{"special", "extra"}, folderKind(lower)) {
+		isCarrier(lower) || slices.Contains([]string{"special", "extra"}, folderKind(lower)) {
 		return text
 	}
 	for _, season := range []string{"Season " + text, text + " Season"} {
