@@ -370,12 +370,27 @@ func (c *call) excuses(p *Permit, e *Event) bool {
 		e.Outcome == Deferred && e.Limits.Spent > 0 && e.Limits.Spent <= c.waitLeft()
 }
 
+// awaitsOutageEnd reports whether a failed try of a caller that retries by itself costs no retry, because it may be the
+// beginning of an outage. Once anything has been answered, only a failure to connect may: anything else may be the
+// request's own fault.
+func (c *call) awaitsOutageEnd(p *Permit, e *Event) bool {
+	lastGood := c.l.lastGoodPermit.Load()
+	unavailable := e.Outcome == Server && e.Status > http.StatusInternalServerError
+	return c.l.Tuning().AutoRecover != 0 && lastGood < p.firstNumber &&
+		(e.Outcome == Network && e.Connection == 0 || lastGood == 0 && (e.Outcome == Network || unavailable))
+}
+
 // recordForCaller tells the caller when to try again, unless that is longer than the request may still wait.
-func (c *call) recordForCaller(req *http.Request, e *Event) {
-	m, now, n := &c.earlierTries, time.Now(), c.callerAttempts+c.attempt-c.excused
+func (c *call) recordForCaller(req *http.Request, p *Permit, e *Event) {
+	m, now, n, restarted := &c.earlierTries, time.Now(), c.callerAttempts+c.attempt-c.excused, 1
 	m.tries++
-	if next := c.delay(n, e); next <= c.waitLeft() {
-		m.failedAt, m.nextAttemptAt, m.restartAt, m.counted = now, now.Add(next), now.Add(c.delay(1, e)), c.excused == 0
+	outage := c.awaitsOutageEnd(p, e)
+	if outage {
+		n, restarted = m.tries, m.tries
+	}
+	if next := c.delay(n, e); next <= c.waitLeft() || outage && e.Outcome == Network {
+		m.failedAt, m.nextAttemptAt, m.restartAt = now, now.Add(next), now.Add(c.delay(restarted, e))
+		m.counted = c.excused == 0 && !outage
 		c.Tries.records.Store(requestKeyOf(req), *m)
 		c.Tries.fail(*m)
 	}

@@ -73,6 +73,7 @@ type Limiter struct {
 	closed            atomic.Bool
 	hasUpdated        atomic.Bool // the store may know of this limiter
 	unreturnedPermits atomic.Int64
+	lastGoodPermit    atomic.Uint64 // number of the permit whose request was answered last
 }
 
 // New returns a limiter. It returns a *TuningError for an invalid tuning.
@@ -259,6 +260,9 @@ func (l *Limiter) record(p *Permit, e Event) {
 			s.Leave(at, l.ownerID)
 		}
 		return r.RecordResult.Transition, r.RecordResult.Transitioned, nil
+	}
+	if e.Outcome == OK {
+		l.lastGoodPermit.Store(p.permitID.Number)
 	}
 	err := l.updateStore(context.Background(), &r.update)
 	p.leave()

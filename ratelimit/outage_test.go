@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -139,5 +142,101 @@ func TestARequestThatRecoversWaitsAnOutageOut(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A run whose only request fails has too few failures for Sleep, so with auto_recover it asks on until the limiter
+// sleeps. What looks like the request's own fault is given up after the usual tries.
+func TestARunWithOneRequestWaitsAnOutageOut(t *testing.T) {
+	const first, second = "http://upstream.test/3/search/tv", "http://upstream.test/3/tv/1"
+	refused := func() (*http.Response, error) { return nil, errors.New("dial tcp: connection refused") }
+	status := func(code int, header ...string) func() (*http.Response, error) {
+		return func() (*http.Response, error) { return reply(code, header...), nil }
+	}
+	inConnection := func() (*http.Response, error) { return nil, io.ErrUnexpectedEOF }
+	const on, off = 15 * time.Minute, 0
+	for _, tt := range []struct {
+		name        string
+		autoRecover time.Duration
+		maxWait     time.Duration
+		urls        []string
+		fail        func() (*http.Response, error) // instead of the last URL's answer
+		waitsOut    bool
+	}{
+		{"unreachable", on, time.Minute, []string{first}, refused, true},
+		{"unreachable, short max-wait", on, time.Second, []string{first}, refused, true},
+		{"unreachable after an answer", on, time.Minute, []string{first, second}, refused, true},
+		{"503", on, time.Minute, []string{first}, status(503), true},
+		{"connection lost", on, time.Minute, []string{first}, inConnection, true},
+		{"connection lost after an answer", on, time.Minute, []string{first, second}, inConnection, false},
+		{"503 after an answer", on, time.Minute, []string{first, second}, status(503), false},
+		{"503 with a long Retry-After", on, time.Minute, []string{first}, status(503, "Retry-After", "3600"), false},
+		{"500", on, time.Minute, []string{first}, status(500), false},
+		{"damaged answer", on, time.Minute, []string{first}, status(200), false},
+		{"404", on, time.Minute, []string{first}, status(404), false},
+		{"401", on, time.Minute, []string{first}, status(401), false},
+		{"without auto_recover", off, time.Minute, []string{first}, refused, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const outage = 20 * time.Minute
+				start, failed := time.Now(), 0
+				conn, other := net.Pipe()
+				defer func() { _, _ = conn.Close(), other.Close() }()
+				r := newRig(t, func(c *Config) {
+					c.Tuning.AutoRecover, c.Tuning.MaxWait = tt.autoRecover, tt.maxWait
+				}, func(_ int, req *http.Request) (*http.Response, error) {
+					if req.URL.String() != tt.urls[len(tt.urls)-1] || time.Since(start) >= outage {
+						return reply(204), nil
+					}
+					failed++
+					resp, err := tt.fail()
+					if errors.Is(err, io.ErrUnexpectedEOF) {
+						httptrace.ContextClientTrace(req.Context()).GotConn(httptrace.GotConnInfo{Conn: conn})
+					}
+					return resp, err
+				})
+				r.tr.Classify = func(req *http.Request, resp *http.Response, body []byte, err error) Outcome {
+					if resp != nil && resp.StatusCode == http.StatusOK {
+						return Server
+					}
+					return ClassifyStatus(req, resp, body, err)
+				}
+				answered := true
+				for _, url := range tt.urls {
+					answered = r.getInTwoRounds(t.Context(), url) == http.StatusNoContent
+				}
+				took := time.Since(start)
+				if answered != tt.waitsOut || answered && took > outage+11*time.Second {
+					t.Errorf("answered: %v, after %s and %d failures", answered, took, failed)
+				}
+				if most := 8 + int(outage/(10*time.Second)); answered && failed > most || !answered && failed > 6 {
+					t.Errorf("%d requests failed in %s", failed, took)
+				}
+			})
+		})
+	}
+}
+
+// getInTwoRounds is a caller that asks again itself like a run: two more times, and at its end three times more. It
+// returns the last status.
+func (r *rig) getInTwoRounds(ctx context.Context, url string) int {
+	var tries Tries
+	for round := 1; ; {
+		req, err := http.NewRequestWithContext(tries.With(ctx), http.MethodGet, url, http.NoBody)
+		if err != nil {
+			r.Fatal(err)
+		}
+		status, _ := r.send(req)
+		count, due := tries.Failed()
+		switch {
+		case count == 0, count > 2 && round == 2:
+			return status
+		case count > 2:
+			round = 2
+			tries.Restart()
+			_, due = tries.Failed()
+		}
+		time.Sleep(time.Until(due)) // in virtual time
 	}
 }

@@ -101,7 +101,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			c.excused++
 		}
 		if c.Tries != nil {
-			c.recordForCaller(req, &e)
+			c.recordForCaller(req, permit, &e)
 			return resp, err
 		}
 		if c.attempt-c.excused > l.Tuning().MaxRetries {
