@@ -23,7 +23,11 @@ func newParse(f *factory) *cobra.Command {
 			return usagef(`for example: anivault parse "Some Title S2 - 03.mkv"`, "no NAME given, and stdin is a terminal")
 		}
 		out := bufio.NewWriterSize(f.streams.Out, 64<<10)
-		render := writeParsedNDJSON
+		render := func(out *bufio.Writer, name string) error {
+			lines := jsonLines{out: out}
+			lines.put(&report.ParseRecord{Name: name, Parsed: report.ParsedOf(release.Parse(name))})
+			return lines.err
+		}
 		if c.format == "table" {
 			render = writeParsedTable
 		}
@@ -63,12 +67,6 @@ func parseNames(args []string, in func() io.Reader, out *bufio.Writer, render fu
 			_ = out.Flush() // if it fails, so does render
 		}
 	}
-}
-
-func writeParsedNDJSON(out *bufio.Writer, name string) error {
-	lines := jsonLines{out: out}
-	lines.put(&report.ParseRecord{Name: name, Parsed: report.ParsedOf(release.Parse(name))})
-	return lines.err
 }
 
 func writeParsedTable(out *bufio.Writer, name string) error {

@@ -81,11 +81,6 @@ func (t target) urlAndKey(base *url.URL) (*url.URL, string) {
 	return &u, key
 }
 
-func (t target) hasAppend(item string) bool {
-	list := listItems(t.query["append_to_response"])
-	return slices.ContainsFunc(list, func(s string) bool { return path.Base(s) == item })
-}
-
 // The functions below read the header fields that set a request's urgency and patience. They ignore malformed fields.
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)

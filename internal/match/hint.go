@@ -88,13 +88,15 @@ func newHint(s preparedSeries, c scoredContender) Hint {
 	return h
 }
 
-// spelledLike returns readings with the spaces of the entry's titles: "오징어 게임 리턴즈" for "오징어게임 리턴즈".
+// spelledLike returns readings with the spaces of the entry's titles: "오징어 게임 리턴즈" for "오징어게임 리턴즈". Spaces in
+// Latin titles tell works apart.
 func spelledLike(readings []reading, titles []entryTitle) []reading {
 	out := slices.Clone(readings)
 	for i := range out {
 		r := &out[i]
 		for _, t := range titles {
-			if n := spacedPrefix(r.norm, t.norm); n > 0 && (n == len(r.norm) || r.norm[n] == ' ') && r.norm[:n] != t.norm {
+			n := spacedPrefix(r.norm, t.norm)
+			if n > 0 && r.norm[0] >= utf8.RuneSelf && (n == len(r.norm) || r.norm[n] == ' ') && r.norm[:n] != t.norm {
 				r.norm = t.norm + r.norm[n:]
 				r.base, r.sequel = splitSequel(r.norm)
 			}

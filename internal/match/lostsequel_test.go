@@ -53,7 +53,7 @@ func TestATitleOfTheFolderKeepsTheNumberOfTheFile(t *testing.T) {
 		{"7일의 연날리기/7연2 3화.mp4", "tv 4 S02E03"},
 		// films
 		{"돌개바람/한국영화 돌개바람2.mkv", "movie 32"},
-		{"돌개바람/돌개바람2 노래자막.mkv", "movie 32"},
+		{"돌개바람/돌개바람2 노래자막.mkv", "movie 32 unsure"},
 		{"돌개바람/2편.mkv", "movie 32"},
 		{"돌개바람/돌바2.mkv", "movie 32"},
 		{"돌개바람/1편.mkv", "movie 31"},
@@ -87,8 +87,6 @@ func TestATitleInAnotherSpacingWithWordsBehindItIsNotTheFirstSeason(t *testing.T
 		{"소금 항구의 등대/소금항구의등대 마지막 밤 3화.mp4", "tv 1 -"},
 		{"소금 항구의 등대/소금 항구의 등대 마지막 밤 3화.mp4", "tv 1 -"},
 		{"소금 항구의 등대/소금항구의등대 스페셜 1화.mp4", "tv 1 -"},
-		{"Silver Bell Town/Silver Bell Town Orchard - 05.mkv", "tv 2 S02E05 unsure"},
-		{"Silver Bell Town/SilverBell Town Orchard - 05.mkv", "tv 2 S02E05 unsure"},
 		{"소금 항구의 등대/소금항구의등대 3화.mp4", "tv 1 S01E03"},
 		{"조약 돌/조약 돌 3화.mp4", "tv 3 S01E03"},
 		{"외딴 다리/외딴다리 새벽 등불.mkv", "movie 41 unsure"},

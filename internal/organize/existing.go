@@ -13,6 +13,7 @@ import (
 	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/orders"
 	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/slicesx"
 )
 
 // renamesInPlace reports whether a video's source root contains its target root, or the reverse. Such a plan renames
@@ -358,13 +359,12 @@ func (d *folderIndex) holdsByOverall(v *video, e *existingVideo, season int) (ho
 	if season == v.work.Season && d.hasEpisode(v, season, stated) {
 		return false, !d.hasEpisode(v, season, n-earlier) && max(n-earlier-stated, earlier+stated-n) > maxRecaps
 	}
-	between, position := 0, func(season, n int) int { return 10_000*season + n }
+	position := func(season, n int) int { return 10_000*season + n }
 	from, to := position(season, stated), position(v.work.Season, v.work.Episodes[0])
-	for _, at := range d.details(v.work.Entry).Episodes {
-		if p := position(at.Season, at.Number); at.Season > 0 && min(from, to) < p && p <= max(from, to) {
-			between++
-		}
-	}
+	between := slicesx.Count(d.details(v.work.Entry).Episodes, func(at nfo.Episode) bool {
+		p := position(at.Season, at.Number)
+		return at.Season > 0 && min(from, to) < p && p <= max(from, to)
+	})
 	holds = slices.Contains(absolute.Episodes, n) && (between > maxRecaps || !d.hasEpisode(v, season, stated))
 	return holds, holds
 }

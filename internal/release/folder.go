@@ -38,8 +38,7 @@ func folderKind(w string) string {
 	return ""
 }
 
-// isCarrier reports whether a folder has the lower-case name and the number of a disc, volume or box: "disc 2", "vol.3",
-// "bd box 1".
+// isCarrier reports whether a folder's lower-case name is a disc, volume or box with a number: "disc 2", "bd vol.3".
 func isCarrier(w string) bool {
 	head := trimTrailingDigits(w)
 	isGap := func(r rune) bool { return strings.ContainsRune(" .-#", r) }
@@ -307,7 +306,9 @@ func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	if p.isSeasonFolder() || p.isPartFolder() {
 		r.Part = cmp.Or(r.Part, f.Part)
 		useLeadingNumber(r, self)
-		useEpisodeFolder(r, &f)
+		if len(r.Episodes)+len(r.Seasons) == 0 && len(f.Seasons) == 1 && len(f.Episodes) == 1 && f.Kind == Episode {
+			r.Seasons, r.Episodes, r.Kind = f.Seasons, f.Episodes, Episode // "Show/S01E03/x.mkv"
+		}
 		return
 	}
 	if f.Title == "" {
@@ -378,13 +379,6 @@ func useLeadingNumber(r *Release, self *nameFacts) {
 	r.Kind = Episode
 	r.EpisodeTitle = cmp.Or(strings.TrimPrefix(r.Title, r.Name[:n]+" "), r.EpisodeTitle)
 	self.startsWithNumber = true
-}
-
-// useEpisodeFolder uses the number of a folder that holds only one episode, and has no title: "Show/S01E03/x.mkv".
-func useEpisodeFolder(r, f *Release) {
-	if len(r.Episodes)+len(r.Seasons) == 0 && len(f.Seasons) == 1 && len(f.Episodes) == 1 && f.Kind == Episode {
-		r.Seasons, r.Episodes, r.Kind = f.Seasons, f.Episodes, Episode
-	}
 }
 
 // useFolderTitles puts the folder's titles before the name's own. The numbers of a batch are those of all its files.

@@ -375,11 +375,13 @@ func TestFolders(t *testing.T) {
 func TestFoldersOfDiscs(t *testing.T) {
 	for _, disc := range []string{
 		"DVD1", "DVD 1", "DVD 2", "DVD 06", "dvd_2", "DVD.2", "DVD-2", "DVD #2", "DVD Vol. 1", "DVD Volume 2", "DVD Box 2",
-		"DVD-BOX 2", "DVD 1-2", "DVD 2 (05-08)", "BD2", "BD 1", "BD-1", "BD Vol.1", "BD-Vol.2", "BD Box 1", "BD-BOX 1", "BDBOX 2",
-		"BD Disc 2", "Blu-ray 1", "Blu-ray2", "BluRay 2", "Blu-ray Vol.1", "Blu-ray Disc Vol.2", "Blu-ray BOX 2",
+		"DVD-BOX 2", "DVD 1-2", "DVD 2 (05-08)", "BD2", "BD 1", "BD-1", "BD Vol.1", "BD-Vol.2", "BD Box 1", "BD-BOX 1",
+		"BDBOX 2", "BD Disc 2", "Blu-ray 1", "Blu-ray2", "BluRay 2", "Blu-ray Vol.1", "Blu-ray Disc Vol.2", "Blu-ray BOX 2",
 		"Box Set 2", "VHS 2", "LaserDisc 2", "Disc 1", "Disk 2", "CD 2", "Vol.1", "Vol. 2", "Volume 2", "Box 2", "Batch 2",
 	} {
-		for _, name := range []string{"Silver Rail - 05.mkv", "[Quiet] Silver Rail - 05 [BD].mkv", "05.mkv", "05 - Night.mkv"} {
+		for _, name := range []string{
+			"Silver Rail - 05.mkv", "[Quiet] Silver Rail - 05 [BD].mkv", "05.mkv", "05 - Night.mkv",
+		} {
 			check(t, []row{
 				{"Silver Rail/" + disc + "/" + name, "Silver Rail e5 episode"},
 				{"Silver Rail S2/" + disc + "/" + name, "Silver Rail s2 e5 episode"},
