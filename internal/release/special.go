@@ -40,9 +40,13 @@ func (p *numberStage) readSpecials() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
 		if t.tag == tagEdition && t.weak && i > 0 && t.bracket < 0 && p.marks.episodeSpan.empty() &&
-			isSpacedDash(p.w.gapBefore(i)) && p.w.titleMayEndBefore(i+1) && p.w.lower(i) == "special" {
+			isSpacedDash(p.w.gapBefore(i)) && p.w.titleMayEndBefore(i+1) && p.w.lower(i) == "special" ||
+			p.isNumberedBonus(i) {
 			// the last word of "Title - Special"; elsewhere, it is an edition
-			t.tag, t.weak, t.word.value = tagSpecial, false, "SPECIAL"
+			t.weak, t.word.value = false, strings.ToUpper(p.w.word(i))
+			if t.tag != tagExtra {
+				t.tag = tagSpecial
+			}
 		}
 		if t.tag != tagExtra && t.tag != tagSpecial || t.weak && !p.isSpecial(i) && !p.w.isJoinedByPlus(i) {
 			continue
@@ -57,6 +61,13 @@ func (p *numberStage) readSpecials() {
 		}
 		p.readSpecialNumber(i)
 	}
+}
+
+// isNumberedBonus reports whether the word at i says what the number after it counts: "BD Special 02", "DVD Omake 02".
+// A strong tag before it has ended the title, so it is no word of that.
+func (p *numberStage) isNumberedBonus(i int) bool {
+	return p.marks.episodeSpan.from == i+1 && p.marks.episodeSpan != p.marks.seasonSpan && p.w.isStrongAt(i-1) &&
+		i > p.layout.titleStart && wordSets()["bonus"][p.w.lower(i)]
 }
 
 // isJoinedByPlus reports whether the word at i has a plus before or after it, as in a batch: "TV + OVA", "01-12 + SP".

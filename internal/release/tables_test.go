@@ -212,7 +212,7 @@ func TestEveryKindOfWordIsKnown(t *testing.T) {
 	}
 	others := strings.Fields("roman ordinal cardinal spelled ending endings counted article work reposter quantity " +
 		"domain extension recorder final partcounter translators han remarks rank station footage footagekind " +
-		"decoration")
+		"decoration bonus")
 	for _, s := range wordlist.Parse(wordsText) {
 		if tagNames[s.Kind] == noTag && roleNames[s.Kind] == noRole && !slices.Contains(others, s.Kind) {
 			t.Errorf("nothing reads [%s %s]: the kind is unknown", s.Kind, s.Value)

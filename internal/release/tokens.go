@@ -147,13 +147,7 @@ func leadingDigits(w string) int {
 	return n
 }
 
-func trimTrailingDigits(w string) string {
-	n := len(w)
-	for n > 0 && isDigit(w[n-1]) {
-		n--
-	}
-	return w[:n]
-}
+func trimTrailingDigits(w string) string { return strings.TrimRight(w, "0123456789") }
 
 func isYearNumber(n int) bool { return n >= firstYear && n <= 2099 }
 
