@@ -21,7 +21,8 @@ var folders = wordlist.Sets(foldersText)
 // folderKind returns what a folder's lower-case name says about its content, or "" if it may be a title. It ignores the
 // leading number or brackets by which people sort folders of films.
 func folderKind(w string) string {
-	all := strings.FieldsFunc(w, func(r rune) bool { return strings.ContainsRune("+&,", r) }) // "NCOP+NCED"
+	bonus := mediaOfBonus().ReplaceAllString(w, "")                                               // "BD Specials"
+	all := strings.FieldsFunc(bonus, func(r rune) bool { return strings.ContainsRune("+&,", r) }) // "NCOP+NCED"
 	for _, kind := range []string{"subtitle", "extra", "special"} {
 		other := func(w string) bool { return !folders()[kind][strings.TrimSpace(w)] }
 		if len(all) > 0 && !slices.ContainsFunc(all, other) {
@@ -37,6 +38,8 @@ func folderKind(w string) string {
 	}
 	return ""
 }
+
+var mediaOfBonus = lazyregexp.New(`^(?:bd|dvd|blu-?ray|hdtv)[ ._-]`)
 
 // isCarrier reports whether a folder's lower-case name is a disc, volume or box with a number: "disc 2", "bd vol.3".
 func isCarrier(w string) bool {
