@@ -336,6 +336,10 @@ func (d *folderIndex) holdsEpisode(f *folder, e *existingVideo, v *video, below 
 // seasons. Its number in the part may count from 1, or on from the part before. known is false if its name has no such
 // number, or TMDB's season no such part.
 func (d *folderIndex) holdsByOtherNumber(v *video, e *existingVideo, season int) (holds, known bool) {
+	inBoth := func(n float64) bool { return slices.Contains(v.episodesInName, n) && !d.hasEpisode(v, season, int(n)) }
+	if season == v.work.Season && slices.ContainsFunc(e.Episodes, inBoth) {
+		return true, true // "S02E06" of a season that begins with E53
+	}
 	part := e.SeasonPart()
 	if part < 1 || part > len(d.details(v.work.Entry).Cours[season]) {
 		return d.holdsByOverall(v, e, season)

@@ -1258,6 +1258,33 @@ func TestAnEpisodeOfTheLibraryIsFoundByOtherNumbers(t *testing.T) {
 	}
 }
 
+// TMDB counts the episodes of some shows on through the seasons, and names count them from 1.
+func TestTheSameNumbersInTwoNamesAreOneEpisode(t *testing.T) {
+	details := &nfo.Entry{Episodes: []nfo.Episode{
+		{Season: 1, Number: 1}, {Season: 2, Number: 53}, {Season: 2, Number: 54},
+		{Season: 3, Number: 1}, {Season: 3, Number: 2},
+	}}
+	for _, row := range []struct {
+		name            string
+		season, episode int
+		exists          bool
+	}{
+		{"S02E02", 2, 54, true},
+		{"S02E01", 2, 53, false},
+		{"S02E02", 3, 2, false},
+		{"S03E02", 3, 2, false},
+	} {
+		source := "/in/Show " + row.name + ".mkv"
+		p := NewPlanner(options(t, "jellyfin"), tree(source, "/out/Show (2020) [tmdbid-1]/Season 02/Show - S02E02 - Foo.mkv"))
+		r := tv(source, row.season, row.episode)
+		p.Add(&r)
+		lines := planLines(p.Plan(func(Entry) *nfo.Entry { return details }))
+		if exists := strings.HasPrefix(lines[0], "exists"); exists != row.exists {
+			t.Errorf("%s, S%02dE%02d: %v", row.name, row.season, row.episode, lines)
+		}
+	}
+}
+
 // A season's folder may have thousands of videos, and a new release of each may arrive.
 func BenchmarkASeasonOfThousands(b *testing.B) {
 	var paths []string
