@@ -118,8 +118,8 @@ func isPrivate(_ string, t target) bool {
 	isStates := func(appended string) bool { return path.Base(appended) == "account_states" }
 	within := func(prefix string) bool { return strings.HasPrefix(t.path, prefix) }
 	return within("/3/account") || within("/3/authentication/") || within("/3/guest_session") ||
-		within("/3/") && (strings.Contains(t.path, "/account_states") ||
-			slices.ContainsFunc(listItems(t.query["append_to_response"]), isStates) || t.query.Has("session_id") || t.query.Has("guest_session_id"))
+		within("/3/") && (strings.Contains(t.path, "/account_states") || t.query.Has("session_id") ||
+			t.query.Has("guest_session_id") || slices.ContainsFunc(listItems(t.query["append_to_response"]), isStates))
 }
 
 func (x *exchange) serveOpenAPI() error {

@@ -1261,8 +1261,11 @@ func TestAnEpisodeOfTheLibraryIsFoundByOtherNumbers(t *testing.T) {
 // TMDB counts the episodes of some shows on through the seasons, and names count them from 1.
 func TestTheSameNumbersInTwoNamesAreOneEpisode(t *testing.T) {
 	details := &nfo.Entry{Episodes: []nfo.Episode{
-		{Season: 1, Number: 1}, {Season: 2, Number: 53}, {Season: 2, Number: 54},
-		{Season: 3, Number: 1}, {Season: 3, Number: 2},
+		{Season: 1, Number: 1},
+		{Season: 2, Number: 53},
+		{Season: 2, Number: 54},
+		{Season: 3, Number: 1},
+		{Season: 3, Number: 2},
 	}}
 	for _, row := range []struct {
 		name            string
