@@ -78,7 +78,7 @@ func pair(t *testing.T) (a, b *Store) {
 // eventually waits until a condition holds.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); runtime.Gosched() {
+	for end := time.Now().Add(3 * time.Minute); !holds(); runtime.Gosched() { // a busy disk may need half a minute
 		if time.Now().After(end) {
 			t.Fatalf("never: %s", what)
 		}
