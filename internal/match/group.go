@@ -188,16 +188,16 @@ func readPairs(files []File) []File {
 // title may precede: "Title/Title 10. Name". says has markers.
 func splitPair(r release.Release) (at countedName, says string) {
 	const digits = "0123456789"
-	front, rest := folderOf(r)+"/", r.Name
+	folder := folderOf(r) + "/"
+	front, rest := folder, r.Name
 	if after, isTitled := strings.CutPrefix(r.Name, r.Folder.Title+" "); isTitled {
-		front, rest = front+r.Folder.Title+" ", strings.Replace(after, ". ", " ", 1)
+		front, rest = folder+r.Folder.Title+" ", strings.Replace(after, ". ", " ", 1)
 	}
 	if len(rest) > 3 && isDigit(rest[0]) && isDigit(rest[1]) && strings.ContainsAny(rest[2:3], " _-") &&
 		!isDigit(rest[3]) && (r.Year == 0 || !strings.Contains(r.Name, strconv.Itoa(r.Year))) {
 		at.n, _ = strconv.Atoi(rest[:2])
 		return countedName{front + "/", at.n}, front + "E" + rest
 	}
-	front = folderOf(r) + "/"
 	for i := 1; i+1 < len(r.Name); i++ {
 		if r.Name[i] != '-' || !isDigit(r.Name[i-1]) || !isDigit(r.Name[i+1]) {
 			continue
@@ -205,8 +205,8 @@ func splitPair(r release.Release) (at countedName, says string) {
 		title, rest := strings.TrimRight(r.Name[:i], digits), strings.TrimLeft(r.Name[i+1:], digits)
 		n, err := strconv.Atoi(r.Name[i+1 : len(r.Name)-len(rest)])
 		if err == nil && n < 1000 && i-len(title) <= 2 && !strings.HasSuffix(title, "-") && !strings.HasPrefix(rest, "-") {
-			says = fmt.Sprintf("%s%s S%sE%02d%s", front, title, r.Name[len(title):i], n, strings.TrimLeft(rest, "회화"))
-			return countedName{front + r.Name[:i], n}, says
+			says = fmt.Sprintf("%s%s S%sE%02d%s", folder, title, r.Name[len(title):i], n, strings.TrimLeft(rest, "회화"))
+			return countedName{folder + r.Name[:i], n}, says
 		}
 		break
 	}
@@ -449,9 +449,9 @@ func ownTitle(titles []release.Title) string {
 // addVariants adds a copy of each reading that has umlauts, "and", or brackets at its end, without them: "Maerchen" for
 // "Märchen", "A & B", "Title" for "Title (Uncut)", which may be a remark. "Title/Subtitle" is one title too.
 func addVariants(readings []release.Title) []release.Title {
-	out := readings
+	out, own := readings, ownTitle(readings)
 	for _, r := range readings {
-		if own := ownTitle(readings); own != "" && r.From != release.FromName {
+		if own != "" && r.From != release.FromName {
 			texts := []string{own}
 			if lost, subtitle, _ := lostSequel(own, r.Text); lost.Season > 0 {
 				texts = append(texts, strconv.Itoa(lost.Season), subtitle)

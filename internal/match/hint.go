@@ -8,6 +8,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/slicesx"
 	"github.com/anivault/anivault/internal/title"
 )
 
@@ -46,18 +47,17 @@ func (h *Hint) fillMissing(q Sequel) {
 
 // newHint collects season, part, year and arc from all titles of the name, the matched title first.
 func newHint(s preparedSeries, c scoredContender) Hint {
-	h := Hint{
-		matched: c.match.title, saysFinal: c.match.fileSequel.Final, ofOtherTitle: c.match.reading.lostByOther,
-	}
+	h := Hint{matched: c.match.title, saysFinal: c.match.fileSequel.Final, ofOtherTitle: c.match.reading.lostByOther}
 	file := c.match.fileSequel
 	file.Final = false
 	h.fillMissing(file)
 	if c.entry == nil {
 		return h
 	}
-	c.match.reading = spelledLike([]reading{c.match.reading}, c.titles)[0]
+	spelled := func(r reading) reading { return r.spelledLike(c.titles) }
+	c.match.reading = spelled(c.match.reading)
 	matched := c.match.reading.norm
-	others := slices.DeleteFunc(spelledLike(s.readings, c.titles), func(r reading) bool { return r.norm == matched })
+	others := slices.DeleteFunc(slicesx.Map(s.readings, spelled), func(r reading) bool { return r.norm == matched })
 	h.findArcs(others, c)
 	if h.Remainder == "" && h.Arc == 0 {
 		h.Remainder = distinguishingSigns(c.match.reading.Text, c.entry)
@@ -88,21 +88,17 @@ func newHint(s preparedSeries, c scoredContender) Hint {
 	return h
 }
 
-// spelledLike returns readings with the spaces of the entry's titles: "오징어 게임 리턴즈" for "오징어게임 리턴즈". Spaces in
-// Latin titles tell works apart.
-func spelledLike(readings []reading, titles []entryTitle) []reading {
-	out := slices.Clone(readings)
-	for i := range out {
-		r := &out[i]
-		for _, t := range titles {
-			n := spacedPrefix(r.norm, t.norm)
-			if n > 0 && r.norm[0] >= utf8.RuneSelf && (n == len(r.norm) || r.norm[n] == ' ') && r.norm[:n] != t.norm {
-				r.norm = t.norm + r.norm[n:]
-				r.base, r.sequel = splitSequel(r.norm)
-			}
+// spelledLike returns the reading with the spaces of the entry's titles: "오징어 게임 리턴즈" for "오징어게임 리턴즈". Spaces
+// in Latin titles tell works apart.
+func (r reading) spelledLike(titles []entryTitle) reading {
+	for _, t := range titles {
+		n := spacedPrefix(r.norm, t.norm)
+		if n > 0 && r.norm[0] >= utf8.RuneSelf && (n == len(r.norm) || r.norm[n] == ' ') && r.norm[:n] != t.norm {
+			r.norm = t.norm + r.norm[n:]
+			r.base, r.sequel = splitSequel(r.norm)
 		}
 	}
-	return out
+	return r
 }
 
 // spacedPrefix returns the length of the beginning of norm that is text in another spacing, 0 if there is none.

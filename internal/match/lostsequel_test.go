@@ -24,6 +24,15 @@ func sequels() *world {
 	}}
 }
 
+// outcomeOrDoubt is outcome, with "unsure" behind a film that is in doubt.
+func outcomeOrDoubt(d Decision) string {
+	out := outcome(d)
+	if d.Kind == Movie && d.Confidence < ConvincingConfidence {
+		out += " unsure"
+	}
+	return out
+}
+
 func TestATitleOfTheFolderKeepsTheNumberOfTheFile(t *testing.T) {
 	for _, row := range []struct{ name, want string }{
 		// behind the folder's title, whatever else the file's title says
@@ -68,11 +77,7 @@ func TestATitleOfTheFolderKeepsTheNumberOfTheFile(t *testing.T) {
 		{"외딴 다리/2편.mkv", "movie 41 unsure"},
 	} {
 		d := decideOne(sequels(), release.Parse(row.name))
-		got := outcome(d)
-		if d.Kind == Movie && d.Confidence < ConvincingConfidence {
-			got += " unsure"
-		}
-		if got != row.want {
+		if got := outcomeOrDoubt(d); got != row.want {
 			t.Errorf("%s: %s (%.3f, %s), want %s", row.name, got, d.Confidence, d.Reason, row.want)
 		}
 		if strings.HasSuffix(row.want, " -") && !strings.Contains(d.Reason.String(), "2") &&
@@ -93,11 +98,7 @@ func TestATitleInAnotherSpacingWithWordsBehindItIsNotTheFirstSeason(t *testing.T
 		{"외딴 다리/외딴다리.mkv", "movie 41"},
 	} {
 		d := decideOne(sequels(), release.Parse(row.name))
-		got := outcome(d)
-		if (d.Kind == Movie || d.Season != nil) && d.Confidence < ConvincingConfidence {
-			got += " unsure"
-		}
-		if got != row.want {
+		if got := outcomeOrDoubt(d); got != row.want {
 			t.Errorf("%s: %s (%.3f, %s), want %s", row.name, got, d.Confidence, d.Reason, row.want)
 		}
 	}
