@@ -476,8 +476,8 @@ func TestTheServersPathOfAFolder(t *testing.T) {
 		{library + "/B", "/media", library + "/A", library + "/A"},
 		{"/gone/", "/media", "/gone/A", "/media/A"},
 	} {
-		target := config.NotifyTarget{Paths: []config.PathMapping{{From: row.from, To: row.to}}}
-		if got := serverPath(&target, row.folder); got != row.want {
+		mapping := resolveMapping(config.PathMapping{From: row.from, To: row.to})
+		if got := serverPath([]config.PathMapping{mapping}, row.folder); got != row.want {
 			t.Errorf("%s for %s: the server's path of %s is %q, want %q", row.from, row.to, row.folder, got, row.want)
 		}
 	}

@@ -39,7 +39,8 @@ func newClient() *http.Client {
 
 func send(ctx context.Context, client *http.Client, t *config.NotifyTarget, n *Notice) error {
 	c := call{t, client, ctx}
-	folders := slicesx.Map(n.Folders, func(folder string) string { return serverPath(t, folder) })
+	mappings := slicesx.Map(t.Paths, resolveMapping)
+	folders := slicesx.Map(n.Folders, func(folder string) string { return serverPath(mappings, folder) })
 	switch t.Kind {
 	case "jellyfin", "emby":
 		type update struct{ Path, UpdateType string }
@@ -79,15 +80,19 @@ func Check(ctx context.Context, t *config.NotifyTarget) error {
 	return send(ctx, c.client, t, &Notice{Event: Changed, At: time.Now(), Text: "a test by anivault doctor"})
 }
 
-// serverPath returns the server's path of one of our folders, by the longest mapping that contains it. The folder's
-// symbolic links are resolved, so those of a mapping are resolved too.
-func serverPath(t *config.NotifyTarget, folder string) string {
+// resolveMapping resolves the symbolic links of our folder, as those of the folders in a notice are resolved.
+func resolveMapping(m config.PathMapping) config.PathMapping {
+	m.From, m.To = path.Clean(m.From), strings.TrimSuffix(m.To, "/")
+	if real, err := filepath.EvalSymlinks(m.From); err == nil {
+		m.From = filepath.ToSlash(real)
+	}
+	return m
+}
+
+// serverPath returns the server's path of one of our folders, by the longest mapping that contains it.
+func serverPath(mappings []config.PathMapping, folder string) string {
 	best := config.PathMapping{}
-	for _, m := range t.Paths {
-		m.From, m.To = path.Clean(m.From), strings.TrimSuffix(m.To, "/")
-		if real, err := filepath.EvalSymlinks(m.From); err == nil {
-			m.From = filepath.ToSlash(real)
-		}
+	for _, m := range mappings {
 		if organize.IsBelow(folder, m.From) && len(m.From) >= len(best.From) {
 			best = m
 		}
