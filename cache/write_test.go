@@ -28,6 +28,7 @@ func TestAClaimIsHeldUntilItsAnswerIsWritten(t *testing.T) {
 	a, b := open(
 		t, dir, Options{testOptions: store.Options{OnCommit: disk.committed}, LockWait: time.Hour},
 	), open(t, dir, Options{LockWait: time.Hour})
+	t.Cleanup(func() { close(disk.end) }) // so that a failure does not wait for the disk
 	up := &upstream{serve: always(200, endedBody)}
 	first := ask(t.Context(), &Transport{Store: a, Next: up}, tvURL)
 	eventually(t, "the answer is being written", func() bool { return disk.begun.Load() == 1 })

@@ -146,7 +146,7 @@ func TestARequestThatRecoversWaitsAnOutageOut(t *testing.T) {
 }
 
 // A run whose only request fails has too few failures for Sleep, so with auto_recover it asks on until the limiter
-// sleeps. What looks like the request's own fault is given up after the usual tries.
+// sleeps. It still gives up after the usual tries if the request itself seems to be the cause.
 func TestARunWithOneRequestWaitsAnOutageOut(t *testing.T) {
 	const first, second = "http://upstream.test/3/search/tv", "http://upstream.test/3/tv/1"
 	refused := func() (*http.Response, error) { return nil, errors.New("dial tcp: connection refused") }

@@ -44,8 +44,7 @@ type Item struct {
 	Links    uint64 // the number of hard links
 	LinkText string // the text of a symbolic link
 	Ignored  bool   // an ignore file or an exclude lists it
-
-	isNamed bool // a record names it
+	isNamed  bool   // a record names it
 }
 
 // Disk reads the file system for planning. Paths are absolute and have slashes.
